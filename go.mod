@@ -1,0 +1,3 @@
+module termio
+
+go 1.26.0
