@@ -1,0 +1,103 @@
+package termio_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dependency says why the program carries a foreign module and where it is kept.
+type dependency struct {
+	why string
+	// in are the packages that may import it; tests apart, nobody else does.
+	in []string
+	// tests is set when tests only, of any package, may import it.
+	tests bool
+}
+
+// dependencies are the direct ones, by module path. A new one needs a sentence
+// here that says what it does better than our own code would.
+var dependencies = map[string]dependency{}
+
+// goMod is what `go mod edit -json` tells of go.mod.
+type goMod struct {
+	Module  struct{ Path string }
+	Require []struct {
+		Path     string
+		Indirect bool
+	}
+	Replace []struct {
+		Old struct{ Path string }
+	}
+	Exclude []struct{ Path string }
+}
+
+func TestDependencies(t *testing.T) {
+	out, err := exec.Command("go", "mod", "edit", "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod goMod
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatal(err)
+	}
+	if mod.Module.Path != module {
+		t.Errorf("module %q, want %q", mod.Module.Path, module)
+	}
+	for _, r := range mod.Replace {
+		t.Errorf("go.mod replaces %s: what is installed must be what is published", r.Old.Path)
+	}
+	direct := map[string]bool{}
+	for _, r := range mod.Require {
+		if r.Indirect {
+			continue
+		}
+		direct[r.Path] = true
+		if _, ok := dependencies[r.Path]; !ok {
+			t.Errorf("%s is required but not in the table: say why, and which package holds it", r.Path)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(dependencies)) {
+		d := dependencies[path]
+		if !direct[path] {
+			t.Errorf("%s is in the table but not required", path)
+		}
+		if d.why == "" || len(d.in) == 0 && !d.tests {
+			t.Errorf("%s has no reason or no package", path)
+		}
+		for _, in := range d.in {
+			if _, ok := layout[in]; !ok {
+				t.Errorf("%s: no package %s", path, in)
+			}
+		}
+	}
+}
+
+// A dependency stays where the table says, so that replacing it is one package's work.
+func TestDependenciesAreContained(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			if path, d, ok := dependencyOf(imp); ok && (d.tests || !slices.Contains(d.in, p.name())) {
+				t.Errorf("%s must not import %s (of %s)", p.name(), imp, path)
+			}
+		}
+		for _, imp := range p.allTestImports() {
+			if path, d, ok := dependencyOf(imp); ok && !d.tests && !slices.Contains(d.in, p.name()) {
+				t.Errorf("the tests of %s must not import %s (of %s)", p.name(), imp, path)
+			}
+		}
+	}
+}
+
+// dependencyOf finds the table's entry of an imported package, the longest path first.
+func dependencyOf(imp string) (string, dependency, bool) {
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(dependencies))) {
+		if imp == path || strings.HasPrefix(imp, path+"/") {
+			return path, dependencies[path], true
+		}
+	}
+	return "", dependency{}, false
+}
