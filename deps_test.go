@@ -20,7 +20,13 @@ type dependency struct {
 
 // dependencies are the direct ones, by module path. A new one needs a sentence
 // here that says what it does better than our own code would.
-var dependencies = map[string]dependency{}
+var dependencies = map[string]dependency{
+	"github.com/google/go-cmp": {why: "differences of structures that a person can read", tests: true},
+	"github.com/tailscale/hujson": {
+		why: "a syntax tree of JSON with comments that packs back byte for byte; people's files are edited with it",
+		in:  []string{"internal/config", "internal/integrate"},
+	},
+}
 
 // goMod is what `go mod edit -json` tells of go.mod.
 type goMod struct {
