@@ -26,6 +26,10 @@ var dependencies = map[string]dependency{
 		why: "a syntax tree of JSON with comments that packs back byte for byte; people's files are edited with it",
 		in:  []string{"internal/config", "internal/integrate"},
 	},
+	"golang.org/x/sys": {
+		why: "terminals, processes and passed descriptors need system calls that the standard library has frozen out",
+		in:  []string{"internal/keeper", "internal/pty"},
+	},
 }
 
 // goMod is what `go mod edit -json` tells of go.mod.

@@ -66,7 +66,6 @@ var planned = map[string]bool{
 	"internal/integrate":          true,
 	"internal/keeper":             true,
 	"internal/notify":             true,
-	"internal/pty":                true,
 	"internal/server":             true,
 	"internal/store":              true,
 	"internal/tui":                true,
