@@ -28,7 +28,7 @@ var dependencies = map[string]dependency{
 	},
 	"golang.org/x/sys": {
 		why: "terminals, processes and passed descriptors need system calls that the standard library has frozen out",
-		in:  []string{"internal/keeper", "internal/pty"},
+		in:  []string{"internal/client", "internal/keeper", "internal/pty"},
 	},
 }
 

@@ -60,7 +60,6 @@ var planned = map[string]bool{
 	"cmd/termio":                  true,
 	"internal/agent":              true,
 	"internal/cli":                true,
-	"internal/client":             true,
 	"internal/demo":               true,
 	"internal/host":               true,
 	"internal/integrate":          true,

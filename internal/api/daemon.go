@@ -8,6 +8,14 @@ const (
 	HeaderVersion = "Termio-Version" // the client's version
 )
 
+// Headers by which a daemon introduces itself in every reply. A reader that
+// misses one does without.
+const (
+	HeaderDaemon = "Termio-Daemon" // the daemon's version
+	HeaderHost   = "Termio-Host"   // which host process answers; another value after each restart of the host
+	HeaderSeq    = "Termio-Seq"    // watch only: the number of the last event before the stream began
+)
+
 // Routes. {target} is any address of sections 2.2 of the command line's
 // contract: a link, an id, a prefix or a title, percent-encoded as one segment.
 const (

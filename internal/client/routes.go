@@ -1,0 +1,133 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"termio/internal/api"
+)
+
+// ListOptions widen a list.
+type ListOptions struct {
+	All    bool // every project
+	Closed bool // also what ended
+}
+
+// ReadOptions choose what of a screen is read.
+type ReadOptions struct {
+	Lines      int  // the last so many; 0 is all
+	Scrollback bool // history too
+}
+
+// Version asks what runs, and what it speaks.
+func (c *Client) Version(ctx context.Context) (api.VersionReply, error) {
+	return do[api.VersionReply](ctx, c, call{route: api.RouteVersion})
+}
+
+// List lists the sessions in the caller's scope.
+func (c *Client) List(ctx context.Context, o ListOptions) (api.ListReply, error) {
+	q := url.Values{}
+	flag(q, "all", o.All)
+	flag(q, "closed", o.Closed)
+	return do[api.ListReply](ctx, c, call{route: api.RouteList, query: q})
+}
+
+// Spawn starts an agent session and returns as soon as it exists.
+func (c *Client) Spawn(ctx context.Context, r api.SpawnRequest) (api.StartReply, error) {
+	r.Waiting = api.Waiting{}
+	return do[api.StartReply](ctx, c, call{route: api.RouteSpawn, body: r})
+}
+
+// SpawnWait starts an agent session and waits for the outcome of its first turn.
+func (c *Client) SpawnWait(ctx context.Context, r api.SpawnRequest) (api.WaitReply, error) {
+	r.Wait = true
+	return doWait(ctx, c, call{route: api.RouteSpawn, body: r}, r.Waiting)
+}
+
+// Run starts a terminal session, enters a command and returns.
+func (c *Client) Run(ctx context.Context, r api.RunRequest) (api.StartReply, error) {
+	r.Waiting = api.Waiting{}
+	return do[api.StartReply](ctx, c, call{route: api.RouteRun, body: r})
+}
+
+// RunWait starts a terminal session and waits until its command has settled.
+func (c *Client) RunWait(ctx context.Context, r api.RunRequest) (api.WaitReply, error) {
+	r.Wait = true
+	return doWait(ctx, c, call{route: api.RouteRun, body: r}, r.Waiting)
+}
+
+// Send types into a session.
+func (c *Client) Send(ctx context.Context, target string, r api.SendRequest) (api.SendReply, error) {
+	r.Waiting = api.Waiting{}
+	return do[api.SendReply](ctx, c, call{route: api.RouteSend, target: target, body: r})
+}
+
+// SendWait types into a session and waits for the outcome of the turn.
+func (c *Client) SendWait(ctx context.Context, target string, r api.SendRequest) (api.WaitReply, error) {
+	r.Wait = true
+	return doWait(ctx, c, call{route: api.RouteSend, target: target, body: r}, r.Waiting)
+}
+
+// Read gives a session's screen as text.
+func (c *Client) Read(ctx context.Context, target string, o ReadOptions) (api.ReadReply, error) {
+	q := url.Values{}
+	number(q, "lines", o.Lines)
+	flag(q, "scrollback", o.Scrollback)
+	return do[api.ReadReply](ctx, c, call{route: api.RouteRead, target: target, query: q})
+}
+
+// Close ends a session.
+func (c *Client) Close(ctx context.Context, target string) (api.CloseReply, error) {
+	return do[api.CloseReply](ctx, c, call{route: api.RouteClose, target: target})
+}
+
+// Focus brings a session to the front of every open interface.
+func (c *Client) Focus(ctx context.Context, target string) (api.FocusReply, error) {
+	return do[api.FocusReply](ctx, c, call{route: api.RouteFocus, target: target})
+}
+
+// Resume starts a closed session again under the same link.
+func (c *Client) Resume(ctx context.Context, target string) (api.StartReply, error) {
+	return do[api.StartReply](ctx, c, call{route: api.RouteResume, target: target})
+}
+
+// Explain gives the evidence behind a session's status.
+func (c *Client) Explain(ctx context.Context, target string) (api.ExplainReply, error) {
+	return do[api.ExplainReply](ctx, c, call{route: api.RouteExplain, target: target})
+}
+
+// Notify sends a notification through every channel that is on.
+func (c *Client) Notify(ctx context.Context, r api.NotifyRequest) (api.NotifyReply, error) {
+	return do[api.NotifyReply](ctx, c, call{route: api.RouteNotify, body: r})
+}
+
+// Open adds a folder as a project and selects it, or focuses a link.
+func (c *Client) Open(ctx context.Context, r api.OpenRequest) (api.OpenReply, error) {
+	return do[api.OpenReply](ctx, c, call{route: api.RouteOpen, body: r})
+}
+
+// Agents lists the agents that can be started.
+func (c *Client) Agents(ctx context.Context) (api.AgentsReply, error) {
+	return do[api.AgentsReply](ctx, c, call{route: api.RouteAgents})
+}
+
+// Settings gives the switches as they stand.
+func (c *Client) Settings(ctx context.Context) (api.SettingsReply, error) {
+	return do[api.SettingsReply](ctx, c, call{route: api.RouteSettings})
+}
+
+// Set changes the switches that s holds and leaves the others.
+func (c *Client) Set(ctx context.Context, s api.Settings) (api.SettingsReply, error) {
+	return do[api.SettingsReply](ctx, c, call{route: api.RouteSet, body: s})
+}
+
+// Daemon asks the daemon how it is.
+func (c *Client) Daemon(ctx context.Context) (api.DaemonReply, error) {
+	return do[api.DaemonReply](ctx, c, call{route: api.RouteDaemon})
+}
+
+// Stop ends every session and then the daemon. Many sessions that each use
+// their grace take longer than a one-shot call.
+func (c *Client) Stop(ctx context.Context) (api.StopReply, error) {
+	return do[api.StopReply](ctx, c, call{route: api.RouteStop, timeout: c.opts.Timeout + waitGrace})
+}
