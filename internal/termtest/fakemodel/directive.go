@@ -1,0 +1,140 @@
+package fakemodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reply is what the model will answer to one request.
+type reply struct {
+	text string
+	// tool and input are the call that follows the text; no tool ends the turn.
+	tool  string
+	input any
+	// hold is the name that the reply stops at, after its first words.
+	hold string
+	// pace is how long the reply takes, spread over its words.
+	pace time.Duration
+	// status is an HTTP status to fail with instead, when it isn't 0.
+	status int
+}
+
+// directive is a [[verb: argument]] in a prompt. The last one of a prompt counts: an
+// agent may put older text before it. Braces inside an argument, {{verb: argument}},
+// become brackets, so that one prompt can carry the next one's directive.
+var directive = regexp.MustCompile(`(?s)\[\[(\w+):?\s*(.*?)\]\]`)
+
+// directives are the verbs, each with what its argument is.
+//
+//	[[text: WORDS]]     answer with these words
+//	[[lines: N]]        answer with N lines
+//	[[bash: COMMAND]]   run a shell command
+//	[[write: PATH]]     write a file
+//	[[ask: QUESTION]]   ask the person, with the options Red and Blue
+//	[[agent: PROMPT]]   start a subagent with this prompt
+//	[[tool: NAME JSON]] call any tool with this input
+//	[[slow: SECONDS]]   answer over so many seconds
+//	[[hold: NAME]]      begin to answer, go on when the test releases NAME
+//	[[error: STATUS]]   fail with this HTTP status
+var directives = map[string]func(argument string, tools []string) reply{
+	"text":  func(a string, _ []string) reply { return reply{text: a} },
+	"lines": numberedLines,
+	"bash": func(a string, tools []string) reply {
+		return call(tools, []string{"Bash"}, map[string]any{"command": a, "description": "Run the command of the prompt"})
+	},
+	"write": func(a string, tools []string) reply {
+		return call(tools, []string{"Write"}, map[string]any{"file_path": a, "content": "written\n"})
+	},
+	"ask": ask,
+	"agent": func(a string, tools []string) reply {
+		return call(tools, []string{"Agent", "Task"}, map[string]any{"description": "Do the inner prompt", "prompt": a, "subagent_type": "general-purpose"})
+	},
+	"tool": anyTool,
+	"slow": func(a string, _ []string) reply {
+		seconds, err := strconv.ParseFloat(a, 64)
+		if err != nil {
+			return reply{text: fmt.Sprintf("no number of seconds: %q", a)}
+		}
+		return reply{text: "slow " + strings.Repeat("word ", int(5*seconds)), pace: time.Duration(seconds * float64(time.Second))}
+	},
+	"hold": func(a string, _ []string) reply { return reply{text: "held, then released", hold: a} },
+	"error": func(a string, _ []string) reply {
+		status, err := strconv.Atoi(a)
+		if err != nil || status < 400 || status > 599 {
+			return reply{text: fmt.Sprintf("no HTTP error: %q", a)}
+		}
+		return reply{status: status}
+	},
+}
+
+// answer decides what the model says to a request.
+func answer(r Request) reply {
+	if m := directive.FindAllStringSubmatch(r.Prompt, -1); m != nil {
+		verb, argument := m[len(m)-1][1], strings.TrimSpace(m[len(m)-1][2])
+		argument = strings.NewReplacer("{{", "[[", "}}", "]]").Replace(argument)
+		if do := directives[verb]; do != nil {
+			return do(argument, r.Tools)
+		}
+		return reply{text: "no directive " + verb}
+	}
+	if r.ToolResult != "" {
+		return reply{text: "The tool answered. Done."}
+	}
+	return reply{text: "You said: " + tail(r.Prompt, 60)}
+}
+
+// tail is the end of a text, at most n runes of it.
+func tail(s string, n int) string {
+	rs := []rune(strings.TrimSpace(s))
+	return string(rs[max(0, len(rs)-n):])
+}
+
+// call answers with a call of the first of the named tools that the agent offers.
+func call(offered, names []string, input any) reply {
+	for _, name := range names {
+		if slices.Contains(offered, name) {
+			return reply{text: "I will use " + name + ".", tool: name, input: input}
+		}
+	}
+	return reply{text: fmt.Sprintf("the agent offers none of %v", names)}
+}
+
+// ask puts a question with two options to the person.
+func ask(question string, tools []string) reply {
+	option := func(label, description string) map[string]any {
+		return map[string]any{"label": label, "description": description}
+	}
+	return call(tools, []string{"AskUserQuestion"}, map[string]any{"questions": []any{map[string]any{
+		"question":    question,
+		"header":      "Choice",
+		"multiSelect": false,
+		"options":     []any{option("Red", "The warm one"), option("Blue", "The cold one")},
+	}}})
+}
+
+// anyTool calls a tool by name, with its input as it stands.
+func anyTool(argument string, tools []string) reply {
+	name, input, _ := strings.Cut(argument, " ")
+	if !json.Valid([]byte(input)) {
+		return reply{text: fmt.Sprintf("no JSON: %q", input)}
+	}
+	return call(tools, []string{name}, json.RawMessage(input))
+}
+
+// numberedLines answers with many lines, to fill a screen or a transcript.
+func numberedLines(argument string, _ []string) reply {
+	n, err := strconv.Atoi(argument)
+	if err != nil || n < 1 || n > 100_000 {
+		return reply{text: fmt.Sprintf("no number of lines: %q", argument)}
+	}
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return reply{text: b.String()}
+}
