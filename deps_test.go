@@ -22,6 +22,10 @@ type dependency struct {
 // here that says what it does better than our own code would.
 var dependencies = map[string]dependency{
 	"github.com/google/go-cmp": {why: "differences of structures that a person can read", tests: true},
+	"github.com/spf13/cobra": {
+		why: "the command tree with its help, completions of three shells and man pages",
+		in:  []string{"internal/cli"},
+	},
 	"github.com/tailscale/hujson": {
 		why: "a syntax tree of JSON with comments that packs back byte for byte; people's files are edited with it",
 		in:  []string{"internal/config", "internal/integrate"},
@@ -29,6 +33,10 @@ var dependencies = map[string]dependency{
 	"golang.org/x/sys": {
 		why: "terminals, processes and passed descriptors need system calls that the standard library has frozen out",
 		in:  []string{"internal/client", "internal/keeper", "internal/pty"},
+	},
+	"golang.org/x/term": {
+		why: "raw mode and size of the person's own terminal, on each system as it has to be done there",
+		in:  []string{"internal/cli"},
 	},
 }
 

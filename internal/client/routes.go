@@ -126,8 +126,18 @@ func (c *Client) Daemon(ctx context.Context) (api.DaemonReply, error) {
 	return do[api.DaemonReply](ctx, c, call{route: api.RouteDaemon})
 }
 
-// Stop ends every session and then the daemon. Many sessions that each use
-// their grace take longer than a one-shot call.
+// Stop ends every session, then the daemon, and returns when it is gone. Many
+// sessions that each use their grace take longer than a one-shot call.
 func (c *Client) Stop(ctx context.Context) (api.StopReply, error) {
-	return do[api.StopReply](ctx, c, call{route: api.RouteStop, timeout: c.opts.Timeout + waitGrace})
+	patience := c.opts.Timeout + waitGrace
+	v, err := do[api.StopReply](ctx, c, call{route: api.RouteStop, timeout: patience})
+	if err != nil || !v.Stopped {
+		return v, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if !c.gone(ctx) {
+		return v, unavailable("the termio daemon ended its sessions but has not ended itself within %s; look at %s", patience, c.paths.Log)
+	}
+	return v, nil
 }

@@ -85,6 +85,31 @@ func lock(file string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
+// gone waits until no daemon holds its lock any more and reports whether that
+// came before the context's end. Nobody starts the next one meanwhile.
+func (c *Client) gone(ctx context.Context) bool {
+	done := make(chan bool, 1)
+	go func() {
+		// The lock is waited for as long as the daemon lives, which the
+		// caller need not.
+		start, err := lock(c.paths.StartLock)
+		if err == nil {
+			defer start()
+			var held func()
+			if held, err = lock(c.paths.LockFile); err == nil {
+				held()
+			}
+		}
+		done <- err == nil
+	}()
+	select {
+	case ok := <-done:
+		return ok
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // launch runs the daemon, in a session of its own so that no terminal's end
 // reaches it, and waits for its word on the ready pipe.
 func (c *Client) launch(ctx context.Context, exe string) error {

@@ -1,0 +1,198 @@
+// Package cli is the `termio` command: its tree of verbs and flags, what they
+// print as text and as JSON, and which error ends in which exit code.
+//
+// A verb decodes its flags, calls the daemon through client and prints the
+// reply; what a session is and does is decided by the daemon alone. Standard
+// output is the answer, standard error the talk. cmd/termio calls it, passes in
+// the daemon's own roles, which this package may not import, and alone ends the
+// process. Help of every command works without a daemon.
+//
+// An App runs one command and is not for concurrent use.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/config"
+)
+
+// Exits that are no error to be printed: what they say has been said.
+var (
+	// ErrTimedOut is a wait that ran out; its reply has been printed.
+	ErrTimedOut = errors.New("timed out")
+	// ErrStreamEnded is a watch that the daemon's side ended.
+	ErrStreamEnded = client.ErrStreamEnded
+	// errPrinted is a failure whose errors stand on the output already.
+	errPrinted = errors.New("failed")
+)
+
+// Roles are the daemon's processes, which run from the same program.
+type Roles struct {
+	Keeper func(ctx context.Context, env config.Env) error // termio daemon run
+	Host   func(ctx context.Context, env config.Env) error // termio daemon host
+}
+
+// An App is one run of the command.
+type App struct {
+	In       *os.File
+	Out, Err *os.File
+	Roles    Roles
+
+	environ []string
+	args    []string
+	json    bool
+}
+
+// New makes an App over the process's own streams and environment.
+func New(environ []string, roles Roles) *App {
+	return &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Roles: roles, environ: environ}
+}
+
+// Run runs the command that the arguments name. Its error goes to PrintError.
+func (a *App) Run(ctx context.Context, args []string) error {
+	a.args = args
+	root := a.rootCmd()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	err := root.ExecuteContext(ctx)
+	if err != nil && wantsJSON(args) {
+		a.json = true // a bad flag may have hidden it from the parser
+	}
+	return err
+}
+
+// PrintError prints an error as the contract has it: the error object on
+// standard output with --json, one line on standard error without.
+func (a *App) PrintError(err error) {
+	switch {
+	case err == nil, errors.Is(err, ErrTimedOut), errors.Is(err, errPrinted):
+		return
+	case errors.Is(err, ErrStreamEnded):
+		fmt.Fprintf(a.Err, "error: %v; is the daemon still there? termio daemon status\n", err)
+		return
+	}
+	if a.json {
+		a.printJSON(boundary(err))
+		return
+	}
+	fmt.Fprintf(a.Err, "error: %s\n", clean(err.Error()))
+	if u, ok := errors.AsType[*usageError](err); ok {
+		fmt.Fprintf(a.Err, "usage: %s\nsee: %s --help\n", u.cmd.UseLine(), u.cmd.CommandPath())
+	}
+}
+
+// boundary is the error object of any error. What has no code did not come from
+// the daemon: a file or a terminal of the caller's own went wrong.
+func boundary(err error) *api.Error {
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return e
+	}
+	return api.NewError(api.BadRequest, err.Error())
+}
+
+// A usageError is a command line that cannot be understood.
+type usageError struct {
+	cmd *cobra.Command
+	err *api.Error
+}
+
+func (e *usageError) Error() string { return e.err.Message }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usage makes a usageError with a code.
+func usage(cmd *cobra.Command, code api.Code, format string, args ...any) error {
+	return &usageError{cmd, api.NewError(code, fmt.Sprintf(format, args...))}
+}
+
+// wantsJSON reports whether --json stands among the arguments, before a --.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--json=true":
+			return true
+		}
+	}
+	return false
+}
+
+// printJSON prints a value as one line.
+func (a *App) printJSON(v any) {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+}
+
+// print prints a reply: as JSON, or as the text its twin writes.
+func (a *App) print(v any, text func(w io.Writer)) {
+	if a.json {
+		a.printJSON(v)
+		return
+	}
+	text(a.Out)
+}
+
+// env reads the environment; the first error of it is the command's.
+func (a *App) env() (config.Env, error) {
+	env, err := config.FromEnv(a.environ)
+	if err != nil {
+		return env, api.NewError(api.BadRequest, err.Error())
+	}
+	return env, nil
+}
+
+// cwd is the caller's working folder, "" where it has vanished.
+func cwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// dial connects to the daemon, starting one if start is set.
+func (a *App) dial(ctx context.Context, start bool) (*client.Client, error) {
+	env, err := a.env()
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(ctx, env.Paths, client.Options{
+		Session: env.Session, Cwd: cwd(), Timeout: env.CLITimeout, Start: start, Environ: a.environ,
+	})
+}
+
+// joined makes one text of several words.
+func joined(words []string) string { return strings.Join(words, " ") }
+
+// maxText bounds what is read from standard input in bytes.
+const maxText = 16 << 20
+
+// text is the text that positionals give: joined by one space, or standard
+// input for a single "-". The newline that ends a file is not part of it.
+func (a *App) text(words []string) (string, error) {
+	if len(words) != 1 || words[0] != "-" {
+		return joined(words), nil
+	}
+	data, err := io.ReadAll(io.LimitReader(a.In, maxText+1))
+	if err != nil {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if len(data) > maxText {
+		return "", api.NewError(api.BadRequest, fmt.Sprintf("standard input holds more than %d MiB; put it in a file and name the file in the prompt", maxText>>20))
+	}
+	s := strings.TrimSuffix(string(data), "\n")
+	return strings.TrimSuffix(s, "\r"), nil
+}

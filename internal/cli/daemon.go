@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"termio/internal/api"
+	"termio/internal/config"
+)
+
+// daemonCmd is `termio daemon`, which alone is its status.
+func (a *App) daemonCmd() *cobra.Command {
+	status := a.daemonStatusCmd()
+	cmd := a.jsonFlag(&cobra.Command{
+		Use:   "daemon",
+		Short: "Start, stop and look at the daemon",
+		Long: `Start, stop and look at the daemon that keeps the sessions. Every command that
+needs it starts it. termio daemon alone is termio daemon status.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(cmd, api.BadOp, "no verb %q; termio daemon has %s", args[0], joinedVerbs(cmd))
+			}
+			return nil
+		},
+		RunE: status.RunE,
+	})
+	start := a.jsonFlag(&cobra.Command{
+		Use:   "start",
+		Short: "Start the daemon unless it runs",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.daemonStatus(cmd.Context(), true) },
+	})
+	stop := a.jsonFlag(&cobra.Command{
+		Use:   "stop",
+		Short: "End every session, then the daemon",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.daemonStop(cmd.Context()) },
+	})
+	cmd.AddCommand(start, stop, status, a.daemonLogsCmd(),
+		a.roleCmd("run", "Run the daemon in the foreground", func() role { return a.Roles.Keeper }),
+		a.roleCmd("host", "Run the daemon's second process; the first one starts it", func() role { return a.Roles.Host }))
+	return cmd
+}
+
+// role is one of the daemon's processes.
+type role = func(context.Context, config.Env) error
+
+func (a *App) roleCmd(name, short string, which func() role) *cobra.Command {
+	return &cobra.Command{
+		Use:    name,
+		Short:  short,
+		Hidden: name == "host",
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			env, err := a.env()
+			if err != nil {
+				return err
+			}
+			return which()(cmd.Context(), env)
+		},
+	}
+}
+
+func (a *App) daemonStatusCmd() *cobra.Command {
+	return a.jsonFlag(&cobra.Command{
+		Use:   "status",
+		Short: "Say how the daemon is doing",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.daemonStatus(cmd.Context(), false) },
+	})
+}
+
+func (a *App) daemonStatus(ctx context.Context, start bool) error {
+	c, err := a.dial(ctx, start)
+	if err != nil {
+		return err
+	}
+	v, err := c.Daemon(ctx)
+	if err != nil {
+		return err
+	}
+	a.print(v, func(w io.Writer) {
+		fmt.Fprintf(w, "running: version %s, for %s\n", clean(v.Version), age(v.StartedAt, time.Now()))
+		fmt.Fprintf(w, "socket: %s\n", clean(v.Socket))
+		fmt.Fprintf(w, "processes: keeper %d, host %d (started %s)\n", v.KeeperPID, v.HostPID, times(v.HostStarts))
+		fmt.Fprintf(w, "%s, %s attached, %s\n", count(v.Sessions, "live session"), count(v.Clients, "client"), count(v.Watchers, "watcher"))
+	})
+	var warnings []string
+	if v.Warning != "" {
+		warnings = append(warnings, v.Warning)
+	}
+	if v.Version != config.Version {
+		warnings = append(warnings, fmt.Sprintf("this command is version %s and the daemon %s", config.Version, v.Version))
+	}
+	a.warn(warnings)
+	return nil
+}
+
+// times is how often something happened, in words.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// daemonStop ends the daemon; that none runs is what was wanted.
+func (a *App) daemonStop(ctx context.Context) error {
+	env, err := a.env()
+	if err != nil {
+		return err
+	}
+	var v api.StopReply
+	c, err := a.dial(ctx, false)
+	switch {
+	case err == nil:
+		if v, err = c.Stop(ctx); err != nil {
+			return err
+		}
+	case !socketGone(env.Paths):
+		return err
+	default:
+		v.Head = api.OKHead()
+	}
+	a.print(v, func(w io.Writer) {
+		if v.Stopped {
+			fmt.Fprintf(w, "stopped; %s ended\n", count(v.Closed, "session"))
+		} else {
+			fmt.Fprintln(w, "no daemon was running")
+		}
+	})
+	return nil
+}
+
+// socketGone reports whether there is no daemon, as opposed to one that cannot
+// be reached.
+func socketGone(p config.Paths) bool {
+	_, err := os.Lstat(p.Socket)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (a *App) daemonLogsCmd() *cobra.Command {
+	var lines int
+	cmd := &cobra.Command{
+		Use:   "logs",
+		Short: "Print the end of the daemon's log",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if lines < 1 {
+				return usage(cmd, api.BadRequest, "--lines %d: give how many of the last lines to print, 1 or more", lines)
+			}
+			env, err := a.env()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Err, "in", env.Log)
+			return a.printTail(env.Log, lines)
+		},
+	}
+	cmd.Flags().IntVar(&lines, "lines", 100, "how many lines")
+	return cmd
+}
+
+// tailBytes is how much of a log is looked at for its last lines.
+const tailBytes = 1 << 20
+
+// printTail prints the last lines of a file.
+func (a *App) printTail(file string, lines int) error {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(a.Err, "there is no log yet: no daemon has run here")
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, fi.Size()-tailBytes), tailBytes))
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	end := len(bytes.TrimRight(data, "\n"))
+	start := end
+	for n := 0; n < lines && start > 0; n++ {
+		start = max(bytes.LastIndexByte(data[:start-1], '\n')+1, 0)
+		if n+1 < lines && start > 0 {
+			start--
+			continue
+		}
+		break
+	}
+	fmt.Fprintln(a.Out, cleanBlock(string(data[start:end])))
+	return nil
+}

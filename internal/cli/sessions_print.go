@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"termio/internal/api"
+)
+
+// printList prints a table with the full link in every row.
+func (a *App) printList(w *os.File, v api.ListReply, all bool) {
+	head := []string{"LINK", "AGENT", "STATUS", "TITLE"}
+	if all {
+		head = append([]string{"PROJECT"}, head...)
+	}
+	scope := clean(v.Project)
+	if all {
+		scope = "all projects"
+	}
+	if len(v.Sessions) == 0 {
+		fmt.Fprintf(w, "%s: no sessions\n", scope)
+		return
+	}
+	fmt.Fprintf(w, "%s: %s\n", scope, count(len(v.Sessions), "session"))
+	rows := make([][]string, len(v.Sessions))
+	for i, s := range v.Sessions {
+		rows[i] = []string{s.Link, agentWord(s), string(s.Status), clean(s.Title) + " — " + clean(s.Description)}
+		if s.Reason != "" {
+			rows[i][3] += " (" + clean(s.Reason) + ")"
+		}
+		if all {
+			rows[i] = append([]string{clean(s.Project)}, rows[i]...)
+		}
+	}
+	colour := a.colours(w)
+	status := len(head) - 2
+	table(w, width(w), head, rows, func(row, col int, cell string) string {
+		if row >= 0 && col == status {
+			return paint(colour, v.Sessions[row].Status, cell)
+		}
+		return cell
+	})
+}
+
+// agentWord is the short name that a table has room for.
+func agentWord(s api.SessionInfo) string {
+	if s.Wire != "" {
+		return clean(s.Wire)
+	}
+	return clean(s.Agent)
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// printStart prints the link alone on standard output, ready for $(…).
+func (a *App) printStart(v api.StartReply, payload string) {
+	if a.json {
+		a.printJSON(v)
+		return
+	}
+	fmt.Fprintln(a.Out, v.Target)
+	switch {
+	case v.Fresh:
+		fmt.Fprintf(a.Err, "nothing to resume: started %q afresh\n", clean(v.Title))
+	case v.Resumed:
+		fmt.Fprintf(a.Err, "resumed %q\n", clean(v.Title))
+	case v.Queued && payload != "":
+		fmt.Fprintf(a.Err, "started %q; the %s goes in when it is ready\n", clean(v.Title), payload)
+	default:
+		fmt.Fprintf(a.Err, "started %q\n", clean(v.Title))
+	}
+}
+
+// deliveryText says how far a text got.
+var deliveryText = map[api.Delivery]string{
+	api.Submitted: "sent to %s\n",
+	api.Queued:    "queued in %s behind the running turn\n",
+	api.Typed:     "typed into %s; nothing there tells whether it was taken\n",
+}
+
+func (a *App) printSend(v api.SendReply) {
+	a.print(v, func(w io.Writer) {
+		format, ok := deliveryText[v.Delivery]
+		if !ok {
+			format = deliveryText[api.Submitted]
+		}
+		fmt.Fprintf(w, format, v.Target)
+		if v.Transcript != "" {
+			fmt.Fprintf(w, "  transcript: %s\n", clean(v.Transcript))
+			if v.Cursor != nil {
+				fmt.Fprintf(w, "  the reply starts after line %d\n", *v.Cursor)
+			}
+		}
+	})
+}
+
+// finishWait prints a turn's outcome and turns one that timed out into its exit.
+func (a *App) finishWait(v api.WaitReply, w io.Writer) error {
+	if a.json {
+		a.printJSON(v)
+	} else {
+		printOutcome(w, v)
+	}
+	if v.TimedOut {
+		return ErrTimedOut
+	}
+	return nil
+}
+
+func printOutcome(w io.Writer, v api.WaitReply) {
+	switch {
+	case v.TimedOut:
+		fmt.Fprintf(w, "%s is still %s: the wait timed out, the session goes on\n", v.Target, v.Status)
+	case v.Status == api.NeedsYou:
+		fmt.Fprintf(w, "%s is waiting for you\n", v.Target)
+	case v.ExitCode != nil:
+		fmt.Fprintf(w, "%s finished (%s, exit code %d)\n", v.Target, v.Status, *v.ExitCode)
+	default:
+		fmt.Fprintf(w, "%s finished (%s)\n", v.Target, v.Status)
+	}
+	if v.Background > 0 {
+		fmt.Fprintf(w, "  in the background: %s\n", count(v.Background, "task"))
+	}
+	if v.Transcript != "" {
+		fmt.Fprintf(w, "  transcript: %s\n", clean(v.Transcript))
+		if v.Cursor != nil && v.CursorEnd != nil && *v.CursorEnd > *v.Cursor {
+			fmt.Fprintf(w, "  reply: lines %d–%d\n", *v.Cursor+1, *v.CursorEnd)
+		}
+	}
+	if v.Prompt != "" {
+		fmt.Fprintf(w, "  it asks:\n%s\n", indent(indent(cleanBlock(v.Prompt))))
+	}
+}
+
+func (a *App) printRead(v api.ReadReply) {
+	a.print(v, func(w io.Writer) {
+		if v.Screen == "" {
+			fmt.Fprintln(a.Err, "the screen is blank")
+			return
+		}
+		fmt.Fprintln(w, cleanBlock(v.Screen))
+	})
+}
+
+func (a *App) printClose(v api.CloseReply) {
+	a.print(v, func(w io.Writer) { fmt.Fprintf(w, "closed %s (%s)\n", v.Closed, clean(v.Title)) })
+}
+
+func (a *App) printFocus(v api.FocusReply) {
+	a.print(v, func(w io.Writer) { fmt.Fprintln(w, "focused", v.Focused) })
+}
+
+// printExplain prints the status, then each channel's last word with a mark at
+// the one that counts.
+func (a *App) printExplain(v api.ExplainReply, now time.Time) {
+	a.print(v, func(w io.Writer) {
+		fmt.Fprintf(w, "%s\n%s, %s: %s for %s\n", v.Target, clean(v.Title), clean(v.Agent), v.Status, age(v.Since, now))
+		fmt.Fprintf(w, "why: %s\n", clean(v.Why))
+		if v.Background > 0 {
+			fmt.Fprintf(w, "in the background: %s\n", count(v.Background, "task"))
+		}
+		if v.Conversation != "" {
+			fmt.Fprintf(w, "conversation: %s\n", clean(v.Conversation))
+		}
+		if v.Transcript != "" {
+			fmt.Fprintf(w, "transcript: %s\n", clean(v.Transcript))
+		}
+		if len(v.Evidence) == 0 {
+			return
+		}
+		rows := make([][]string, len(v.Evidence))
+		for i, e := range v.Evidence {
+			rows[i] = evidenceRow(e, now)
+		}
+		table(w, 0, []string{"", "CHANNEL", "SAYS", "AGO", "RULE"}, rows, func(_, _ int, cell string) string { return cell })
+	})
+}
+
+func evidenceRow(e api.EvidenceInfo, now time.Time) []string {
+	mark, says, rule := "", string(e.Status), clean(e.Rule)
+	if e.Won {
+		mark = "*"
+	}
+	if says == "" {
+		says = "-"
+	}
+	if e.Text != "" {
+		rule += fmt.Sprintf(" %q", clean(e.Text))
+	}
+	if e.Note != "" {
+		rule += " (" + clean(e.Note) + ")"
+	}
+	return []string{mark, clean(e.Channel), says, age(e.At, now), rule}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"termio/internal/api"
+)
+
+// clean makes text of a session or a file safe for a terminal: one line, no
+// control characters, nothing that reorders what stands beside it.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return ' '
+		case unhealthy(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cleanBlock is clean for text of several lines.
+func cleanBlock(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unhealthy(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// unhealthy reports whether a character would do something to the terminal it
+// is printed on: C0, DEL, C1, and the marks that turn the direction of text.
+func unhealthy(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// rootCause is the error under the operation and path that a file's error
+// repeats.
+func rootCause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// colours reports whether a stream is a terminal that wants them.
+func (a *App) colours(f *os.File) bool {
+	env := func(name string) string {
+		for i := len(a.environ) - 1; i >= 0; i-- {
+			if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
+				return v
+			}
+		}
+		return ""
+	}
+	return env("NO_COLOR") == "" && env("TERM") != "dumb" && env("TERM") != "" && isTerminal(f)
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// width is how many cells a line of the stream has; 0 where it is no terminal.
+func width(f *os.File) int {
+	cols, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return cols
+}
+
+// statusColour is the SGR of a status word.
+var statusColour = map[api.Status]string{
+	api.Working: "34", api.NeedsYou: "1;33", api.Done: "32", api.Idle: "2", api.Closed: "2", api.Stalled: "35",
+}
+
+// paint colours a status word that is padded already.
+func paint(on bool, s api.Status, text string) string {
+	if sgr := statusColour[s]; on && sgr != "" {
+		return "\x1b[" + sgr + "m" + text + "\x1b[m"
+	}
+	return text
+}
+
+// table writes rows in columns as wide as their widest cell; the last column is
+// neither padded nor, on a terminal, longer than the line.
+func table(w io.Writer, limit int, head []string, rows [][]string, paintCell func(row, col int, padded string) string) {
+	widths := make([]int, len(head))
+	for i := range head {
+		widths[i] = cells(head[i])
+		for _, r := range rows {
+			widths[i] = max(widths[i], cells(r[i]))
+		}
+	}
+	line := func(n int, r []string) {
+		var b strings.Builder
+		used := 0
+		for i, cell := range r {
+			if i == len(r)-1 {
+				if limit > 0 {
+					cell = cutCells(cell, max(limit-used, 1))
+				}
+			} else {
+				cell += strings.Repeat(" ", widths[i]-cells(cell)+2)
+			}
+			used += cells(cell)
+			b.WriteString(paintCell(n, i, cell))
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+	line(-1, head)
+	for n, r := range rows {
+		line(n, r)
+	}
+}
+
+// cells is how many cells a terminal gives a text.
+func cells(s string) int {
+	n := 0
+	for range s {
+		n++
+	}
+	return n
+}
+
+// cutCells shortens a text to a number of cells, with a mark where it was cut.
+func cutCells(s string, limit int) string {
+	if cells(s) <= limit {
+		return s
+	}
+	out := []rune(s)[:limit-1]
+	return string(out) + "…"
+}
+
+// age says how long ago a moment in unix milliseconds was.
+func age(ms int64, now time.Time) string {
+	d := now.Sub(time.UnixMilli(ms))
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// indent puts a margin before each line of a block.
+func indent(block string) string {
+	return "  " + strings.ReplaceAll(block, "\n", "\n  ")
+}
