@@ -61,7 +61,6 @@ var planned = map[string]bool{
 	"internal/demo":      true,
 	"internal/host":      true,
 	"internal/integrate": true,
-	"internal/keeper":    true,
 	"internal/notify":    true,
 	"internal/server":    true,
 	"internal/store":     true,

@@ -1,0 +1,273 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"termio/internal/pty"
+)
+
+// ErrDrained is what Read returns instead of waiting, after Drain.
+var ErrDrained = errors.New("no more output for now")
+
+// Terminal is the host's end of a session's terminal.
+//
+// One goroutine reads: Read, Ring and Close are its own. Everything else may be
+// called from anywhere. An idle Terminal costs that goroutine and nothing else: no
+// buffer, no timer, no thread.
+type Terminal struct {
+	id   string
+	file *os.File // in the netpoller
+	raw  syscall.RawConn
+
+	ring    *Ring
+	waited  bool // the last read had to wait: nobody was held up by it
+	hungUp  bool // io.EOF was returned and nothing was read since
+	n       int
+	err     error
+	readNow func(fd uintptr) bool // kept, so that a read allocates nothing
+
+	writing chan struct{} // holds a token while somebody writes
+
+	mu       sync.Mutex  // guards what follows
+	draining atomic.Bool // set with the read deadline; read without mu
+	proc     pty.Proc
+}
+
+// newTerminal takes over a master and a ring's descriptor. recovered is what the
+// host before had read and not published.
+func newTerminal(r sessionRecord, master, ring int) (t *Terminal, recovered int, err error) {
+	rg, recovered, err := openRing(ring)
+	_ = unix.Close(ring)
+	if err != nil {
+		_ = unix.Close(master)
+		return nil, 0, err
+	}
+	t = &Terminal{id: r.ID, ring: rg, proc: r.proc(), waited: true, writing: make(chan struct{}, 1)}
+	t.file = os.NewFile(uintptr(master), "terminal "+r.ID)
+	if t.raw, err = t.file.SyscallConn(); err != nil {
+		_ = t.Close()
+		return nil, 0, fmt.Errorf("open the terminal: %w", err)
+	}
+	t.readNow = t.readOnce
+	return t, recovered, nil
+}
+
+// ID returns the session's name.
+func (t *Terminal) ID() string { return t.id }
+
+// Proc returns the process that was started last on this terminal.
+func (t *Terminal) Proc() pty.Proc {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.proc
+}
+
+// Ring returns the session's last output.
+func (t *Terminal) Ring() *Ring { return t.ring }
+
+// Read waits for output and returns it, at most 64 KiB, with the offset of its
+// first byte in all of the session's output. p lies in the ring and is valid until
+// the next Read. A killed host loses nothing of it: it is published already.
+//
+// io.EOF says that no program holds the terminal any more. It is said once; Read
+// then waits for the next program on it. Output that is still there comes before
+// the end of its program is seen here, though it may be told on Exits first.
+// os.ErrClosed after Close, ErrDrained after Drain.
+func (t *Terminal) Read() (p []byte, seq uint64, err error) {
+	if !t.waited {
+		// A program that always has more would keep this thread for 10 ms at a
+		// time while others wait for their keys to be echoed.
+		runtime.Gosched()
+	}
+	t.n, t.err, t.waited = 0, nil, false
+	for {
+		if t.draining.Load() {
+			done := false
+			err = t.raw.Control(func(fd uintptr) { done = t.readNow(fd) })
+			if err == nil && !done {
+				err = ErrDrained
+			}
+		} else {
+			err = t.raw.Read(t.readNow)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				continue // Drain was called, or undone
+			}
+		}
+		break
+	}
+	switch {
+	case errors.Is(err, os.ErrClosed):
+		return nil, 0, os.ErrClosed
+	case err == nil:
+		err = t.err
+	}
+	if err != nil {
+		return nil, t.ring.Head(), err
+	}
+	p, seq = t.ring.publish(t.n)
+	return p, seq, nil
+}
+
+// readOnce reads what is there and reports whether that is an answer; if not, the
+// netpoller waits for more.
+func (t *Terminal) readOnce(fd uintptr) bool {
+	for {
+		n, err := syscall.Read(int(fd), t.ring.window())
+		switch {
+		case n > 0:
+			t.n, t.hungUp = n, false
+			return true
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN):
+			t.waited = true
+			return false
+		case err == nil || errors.Is(err, syscall.EIO): // the other end is closed
+			t.waited = true
+			if t.hungUp {
+				return false
+			}
+			t.hungUp, t.err = true, io.EOF
+			return true
+		default:
+			t.err = fmt.Errorf("read the terminal: %w", err)
+			return true
+		}
+	}
+}
+
+// Drain makes Read return what there is and then ErrDrained instead of waiting,
+// also a Read that waits now: to finish a session whose command has ended while
+// something in the background holds its terminal. A new Start on it undoes that.
+func (t *Terminal) Drain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.draining.Store(true)
+	_ = t.file.SetReadDeadline(time.Unix(1, 0)) // fails when closed
+}
+
+// restart notes that a new command has been started on the terminal.
+func (t *Terminal) restart(p pty.Proc) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.proc = p
+	t.draining.Store(false)
+	_ = t.file.SetReadDeadline(time.Time{})
+}
+
+// Write types p into the terminal, whole: two writes never mix. It waits while the
+// program doesn't read, until ctx ends; n is how much went in.
+func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
+	select {
+	case t.writing <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-t.writing }()
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = t.file.SetWriteDeadline(time.Unix(1, 0))
+		close(interrupted)
+	})
+	defer func() {
+		if !stop() { // the deadline must not hit the next write
+			<-interrupted
+			_ = t.file.SetWriteDeadline(time.Time{})
+		}
+	}()
+	var failed error
+	err = t.raw.Write(func(fd uintptr) bool {
+		for n < len(p) {
+			m, err := syscall.Write(int(fd), p[n:])
+			if m > 0 {
+				n += m
+			}
+			switch {
+			case errors.Is(err, syscall.EINTR):
+			case errors.Is(err, syscall.EAGAIN):
+				return false
+			case err != nil:
+				failed = err
+				return true
+			}
+		}
+		return true
+	})
+	switch {
+	case errors.Is(err, os.ErrClosed):
+		return n, os.ErrClosed
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return n, ctx.Err()
+	case err == nil:
+		err = failed
+	}
+	if err != nil {
+		return n, fmt.Errorf("write to the terminal: %w", err)
+	}
+	return n, nil
+}
+
+// control runs f with the master's descriptor.
+func (t *Terminal) control(f func(fd int) error) error {
+	var failed error
+	err := t.raw.Control(func(fd uintptr) { failed = f(int(fd)) })
+	if errors.Is(err, os.ErrClosed) {
+		return os.ErrClosed
+	}
+	return errors.Join(err, failed)
+}
+
+// Resize sets the terminal's size and tells its program.
+func (t *Terminal) Resize(s pty.Size) error {
+	return t.control(func(fd int) error { return pty.SetSize(fd, s) })
+}
+
+// Size returns the terminal's size.
+func (t *Terminal) Size() (s pty.Size, err error) {
+	err = t.control(func(fd int) (err error) {
+		s, err = pty.GetSize(fd)
+		return err
+	})
+	return s, err
+}
+
+// Modes returns how the terminal treats what is typed.
+func (t *Terminal) Modes() (m pty.Modes, err error) {
+	err = t.control(func(fd int) (err error) {
+		m, err = pty.GetModes(fd)
+		return err
+	})
+	return m, err
+}
+
+// Foreground returns the process that keys go to. pty.ErrGone when there is none.
+func (t *Terminal) Foreground() (p pty.Info, err error) {
+	err = t.control(func(fd int) (err error) {
+		p, err = pty.ForegroundProcess(fd)
+		return err
+	})
+	return p, err
+}
+
+// End ends everything that runs on the terminal, as pty.End does. Exits tells of
+// its command when it did end.
+func (t *Terminal) End(ctx context.Context, grace time.Duration) error {
+	return pty.End(ctx, grace, t.Proc())
+}
+
+// Close closes this host's end and frees the ring's memory. The session lives on
+// in the keeper until Conn.Release.
+func (t *Terminal) Close() error {
+	return errors.Join(t.file.Close(), t.ring.close())
+}

@@ -1,0 +1,285 @@
+package keeper
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"termio/internal/pty"
+)
+
+// request and reply of the host under test: one JSON line each, over the daemon's
+// socket.
+type hostCall struct {
+	Op   string
+	ID   string
+	Argv []string
+	Env  []string
+	Dir  string
+	Ring int
+	Text string
+}
+
+type hostReply struct {
+	Error   string
+	Stage   pty.Stage // of a *pty.StartError
+	Missing bool      // errors.Is(err, fs.ErrNotExist)
+
+	PID, Keeper, Hosts int
+	Exe                string
+	Lost               bool
+	Sessions           []hostSession
+
+	Proc pty.Proc
+	Exit *Exit
+}
+
+// hostSession is what a host was given at its start.
+type hostSession struct {
+	ID        string
+	Proc      pty.Proc
+	Exit      *Exit
+	Recovered int
+	Size      pty.Size
+}
+
+// testHost is a host that reads every terminal and does what it is told.
+type testHost struct {
+	conn *Conn
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	views   map[string]*view
+}
+
+// view is what became of a session.
+type view struct {
+	term     *Terminal
+	text     []byte // the last output
+	head     uint64
+	eofs     int
+	exit     *Exit
+	mismatch string // what the ring holds that no numbered record explains
+}
+
+func playHost() error {
+	conn, err := Connect(ControlFD)
+	if err != nil {
+		return err
+	}
+	h := &testHost{conn: conn, views: map[string]*view{}}
+	h.changed = sync.NewCond(&h.mu)
+	for _, s := range conn.Sessions() {
+		h.watch(s.Terminal, s.Exit)
+	}
+	go h.takeExits()
+	l, err := conn.Listener()
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go h.converse(c)
+		}
+	}()
+	<-conn.Stopping()
+	<-conn.Lost()
+	return nil
+}
+
+// watch reads a terminal. Whatever it was given is checked before.
+func (h *testHost) watch(t *Terminal, exit *Exit) {
+	v := &view{term: t, exit: exit, mismatch: mismatch(t.Ring()), head: t.Ring().Head()}
+	v.text, _ = t.Ring().Tail(4 << 10)
+	h.mu.Lock()
+	h.views[t.ID()] = v
+	h.mu.Unlock()
+	go func() {
+		for {
+			p, seq, err := t.Read()
+			h.mu.Lock()
+			v.text = append(v.text, p...)
+			if n := len(v.text) - 8<<10; n > 0 {
+				v.text = append(v.text[:0], v.text[n:]...)
+			}
+			v.head = seq + uint64(len(p))
+			if errors.Is(err, io.EOF) {
+				v.eofs++
+				v.mismatch = mismatch(t.Ring())
+			}
+			h.changed.Broadcast()
+			h.mu.Unlock()
+			if err != nil && !errors.Is(err, io.EOF) {
+				return
+			}
+		}
+	}()
+}
+
+// mismatch compares a ring with numbered records.
+func mismatch(r *Ring) string {
+	p, at := r.From(0)
+	skip := (recordLen - at%recordLen) % recordLen
+	if uint64(len(p)) < skip {
+		return ""
+	}
+	p, at = p[skip:], at+skip
+	for ; len(p) >= recordLen; p, at = p[recordLen:], at+recordLen {
+		if want := record(int(at / recordLen)); !bytes.Equal(p[:recordLen], want) {
+			return fmt.Sprintf("at %d: %q, want %q", at, p[:recordLen], want)
+		}
+	}
+	return ""
+}
+
+func (h *testHost) takeExits() {
+	for e := range h.conn.Exits() {
+		h.mu.Lock()
+		if v := h.views[e.ID]; v != nil {
+			v.exit = &e
+		}
+		h.changed.Broadcast()
+		h.mu.Unlock()
+	}
+}
+
+func (h *testHost) converse(c net.Conn) {
+	defer c.Close()
+	in, out := json.NewDecoder(c), json.NewEncoder(c)
+	for {
+		var call hostCall
+		if in.Decode(&call) != nil {
+			return
+		}
+		reply, err := h.do(call)
+		if err != nil {
+			reply.Error = err.Error()
+			reply.Missing = errors.Is(err, os.ErrNotExist)
+			if se, ok := errors.AsType[*pty.StartError](err); ok {
+				reply.Stage = se.Stage
+			}
+		}
+		if out.Encode(reply) != nil {
+			return
+		}
+	}
+}
+
+func (h *testHost) do(call hostCall) (hostReply, error) {
+	switch call.Op {
+	case "info":
+		return h.info(), nil
+	case "start":
+		return h.start(call)
+	case "stop":
+		return hostReply{}, h.conn.StopKeeper()
+	case "lost":
+		<-h.conn.Lost()
+		return hostReply{}, nil
+	case "crash":
+		return hostReply{}, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	h.mu.Lock()
+	v := h.views[call.ID]
+	h.mu.Unlock()
+	if v == nil {
+		return hostReply{}, fmt.Errorf("%s: no session %q", call.Op, call.ID)
+	}
+	switch call.Op {
+	case "write":
+		_, err := v.term.Write(context.Background(), []byte(call.Text))
+		return hostReply{}, err
+	case "expect": // waits for text in the output, and forgets what is before its end
+		h.await(func() bool { return bytes.Contains(v.text, []byte(call.Text)) })
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		_, v.text, _ = bytes.Cut(v.text, []byte(call.Text))
+		return hostReply{}, nil
+	case "exit": // waits for the command's end
+		h.await(func() bool { return v.exit != nil })
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return hostReply{Exit: v.exit, Proc: v.term.Proc()}, nil
+	case "eof":
+		h.await(func() bool { return v.eofs > 0 })
+		return hostReply{}, nil
+	case "check": // the numbered output: complete so far and nothing else
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if v.mismatch != "" {
+			return hostReply{}, errors.New(v.mismatch)
+		}
+		return hostReply{Hosts: int(v.head)}, nil
+	case "close": // ends the session and forgets it
+		if err := v.term.End(context.Background(), 50*time.Millisecond); err != nil {
+			return hostReply{}, err
+		}
+		h.await(func() bool { return v.exit != nil })
+		h.mu.Lock()
+		delete(h.views, call.ID)
+		h.mu.Unlock()
+		v.term.Drain()
+		return hostReply{}, h.conn.Release(call.ID)
+	}
+	return hostReply{}, fmt.Errorf("no operation %q", call.Op)
+}
+
+func (h *testHost) await(done func() bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for !done() {
+		h.changed.Wait()
+	}
+}
+
+func (h *testHost) info() hostReply {
+	exe, err := filepath.EvalSymlinks("/proc/self/exe")
+	if err != nil {
+		exe = err.Error()
+	}
+	k := h.conn.Keeper()
+	reply := hostReply{PID: os.Getpid(), Keeper: k.PID, Hosts: k.Hosts, Exe: exe}
+	select {
+	case <-h.conn.Lost():
+		reply.Lost = true
+	default:
+	}
+	for _, s := range h.conn.Sessions() {
+		size, _ := s.Terminal.Size() // zero when it is closed by now
+		reply.Sessions = append(reply.Sessions, hostSession{s.ID, s.Proc, s.Exit, s.Recovered, size})
+	}
+	return reply
+}
+
+func (h *testHost) start(call hostCall) (hostReply, error) {
+	h.mu.Lock()
+	old := h.views[call.ID]
+	if old != nil {
+		old.exit = nil
+	}
+	h.mu.Unlock()
+	t, err := h.conn.Start(context.Background(), StartRequest{
+		ID: call.ID, Argv: call.Argv, Env: call.Env, Dir: call.Dir, Ring: call.Ring,
+		Size: pty.Size{Cols: 80, Rows: 24},
+	})
+	if err != nil {
+		return hostReply{}, err
+	}
+	if old == nil {
+		h.watch(t, nil)
+	}
+	return hostReply{Proc: t.Proc()}, nil
+}
