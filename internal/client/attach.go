@@ -139,6 +139,7 @@ func (a *Attach) noteFrame(f api.Frame) {
 func (a *Attach) reconnect() error {
 	a.mu.Lock()
 	a.out = nil
+	a.changed.Broadcast()
 	a.mu.Unlock()
 	a.in.close()
 	if err := a.ended(); err != nil {

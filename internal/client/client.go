@@ -195,8 +195,18 @@ func (r *reply) close() {
 
 // open sends a call and reads the head of its answer. An answer that is an error
 // of the daemon is returned as that error. The context bounds everything that
-// is done with the connection.
+// is done with the connection. A call that only asks and was hit by the end of a
+// host is put to the next one.
 func (c *Client) open(ctx context.Context, k call) (*reply, error) {
+	r, err := c.try(ctx, k)
+	if errors.Is(err, errCutOff) && strings.HasPrefix(k.route, http.MethodGet) && ctx.Err() == nil {
+		r, err = c.try(ctx, k)
+	}
+	return r, err
+}
+
+// try is one attempt of open.
+func (c *Client) try(ctx context.Context, k call) (*reply, error) {
 	req, err := c.request(k)
 	if err != nil {
 		return nil, err

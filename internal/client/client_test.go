@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,6 +236,30 @@ func TestWaitCutOff(t *testing.T) {
 	s.kill()
 	if err := <-errs; api.CodeOf(err) != api.Unavailable || !strings.Contains(err.Error(), "the session goes on") {
 		t.Error(err)
+	}
+}
+
+// A question that the end of a host has cut off is put to the next one; what
+// changes something is not, for it may have happened.
+func TestAskedAgain(t *testing.T) {
+	p := home(t)
+	var asked, sent atomic.Int32
+	serve(t, p, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := &asked
+		if r.Method == http.MethodPost {
+			n = &sent
+		}
+		if n.Add(1) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		writeJSON(w, api.OKHead())
+	}))
+	c := dial(t, p)
+	if _, err := c.List(testContext(t), ListOptions{}); err != nil {
+		t.Errorf("list: %v", err)
+	}
+	if _, err := c.Send(testContext(t), "x", api.SendRequest{Text: "x"}); api.CodeOf(err) != api.Unavailable || sent.Load() != 1 {
+		t.Errorf("send: %v after %d calls", err, sent.Load())
 	}
 }
 
