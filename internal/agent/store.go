@@ -1,0 +1,270 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kinds of Resume.StoreMatch and formats of Discover.Format.
+const (
+	storeDir     = "dir"
+	storeFile    = "file"
+	formatJSONL  = "jsonl"
+	formatJSON   = "json"
+	formatSQLite = "sqlite"
+)
+
+// A Place is where an agent's files are looked for. FS is the whole file system from
+// its root: paths are absolute ones without the first slash.
+type Place struct {
+	FS     fs.FS
+	Home   string
+	Lookup func(string) string // variables of the agent's environment; nil is none
+}
+
+// inFS is an absolute path as an fs.FS wants it.
+func inFS(abs string) string {
+	p := strings.Trim(path.Clean(abs), "/")
+	if p == "" {
+		return "."
+	}
+	return p
+}
+
+// ErrUnknowable is the error of a store that this manifest gives no way to look into.
+var ErrUnknowable = errors.New("the manifest gives no way to look into the agent's store")
+
+// FindRecord looks a conversation up in the agent's store and gives the absolute path
+// of its record. It is [fs.ErrNotExist] only when the store shows that there is none;
+// any other error leaves it open.
+func (m *Manifest) FindRecord(at Place, conversation string) (string, error) {
+	if m == nil || m.Resume == nil || m.Resume.StoreRoot == "" {
+		return "", ErrUnknowable
+	}
+	if !ValidConversation(conversation) {
+		return "", ErrConversation
+	}
+	root := m.Expand(m.Resume.StoreRoot, at.Home, at.Lookup)
+	kind, pattern, _ := strings.Cut(m.Resume.StoreMatch, ":")
+	pattern = strings.ReplaceAll(pattern, "{id}", conversation)
+	// A store keeps its records in itself or in a folder for each project.
+	for _, p := range []string{pattern, "*/" + pattern} {
+		found, err := findBelow(at.FS, inFS(root), strings.Split(p, "/"), kind == storeDir)
+		if err != nil {
+			return "", fmt.Errorf("look for conversation %s: %w", conversation, err)
+		}
+		if found != "" {
+			return "/" + found, nil
+		}
+	}
+	return "", fmt.Errorf("conversation %s: %w", conversation, fs.ErrNotExist)
+}
+
+// findBelow follows a pattern down from dir. A folder that is not there is no error,
+// one that can't be read is.
+func findBelow(fsys fs.FS, dir string, parts []string, wantDir bool) (string, error) {
+	name, rest := parts[0], parts[1:]
+	if !strings.Contains(name, "*") {
+		p := path.Join(dir, name)
+		info, err := fs.Stat(fsys, p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case err != nil:
+			return "", err
+		case len(rest) > 0 && info.IsDir():
+			return findBelow(fsys, p, rest, wantDir)
+		case len(rest) == 0 && info.IsDir() == wantDir:
+			return p, nil
+		}
+		return "", nil
+	}
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, e := range entries {
+		if ok, err := path.Match(name, e.Name()); err != nil || !ok {
+			continue
+		}
+		literal := append([]string{e.Name()}, rest...)
+		if found, err := findBelow(fsys, dir, literal, wantDir); err != nil || found != "" {
+			return found, err
+		}
+	}
+	return "", nil
+}
+
+// Locate gives the absolute path of a conversation's transcript; ok is false when
+// there is none, yet or at all.
+func (m *Manifest) Locate(at Place, conversation string) (file string, ok bool) {
+	if m == nil || m.Resume == nil {
+		return "", false
+	}
+	if d := m.Resume.Discover; d != nil && d.Format == formatJSONL {
+		records, err := m.records(at, nil)
+		if err != nil {
+			return "", false
+		}
+		i := slices.IndexFunc(records, func(r Record) bool { return r.ID == conversation })
+		if i < 0 {
+			return "", false
+		}
+		return records[i].Path, true
+	}
+	record, err := m.FindRecord(at, conversation)
+	if err != nil {
+		return "", false
+	}
+	if strings.HasPrefix(m.Resume.StoreMatch, storeFile+":") {
+		return record, true
+	}
+	return m.transcriptIn(at.FS, record)
+}
+
+// transcriptIn is the transcript in a record's folder: the one the manifest names,
+// else the only JSON lines file there.
+func (m *Manifest) transcriptIn(fsys fs.FS, dir string) (string, bool) {
+	if name := m.Resume.Transcript; name != "" {
+		p := path.Join(dir, name)
+		info, err := fs.Stat(fsys, inFS(p))
+		return p, err == nil && info.Mode().IsRegular()
+	}
+	files, err := fs.Glob(fsys, escapeGlob(inFS(dir))+"/*.jsonl")
+	if err != nil || len(files) != 1 {
+		return "", false
+	}
+	return "/" + files[0], true
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// A Record is a conversation that an agent keeps in its store.
+type Record struct {
+	ID       string
+	Folder   string // where it was begun
+	Path     string // absolute, of the file
+	Modified time.Time
+}
+
+const (
+	maxRecordHead  = 256 << 10 // bytes read of a record; the first line may hold a prompt
+	maxStoreFiles  = 100_000   // files looked at in one store
+	createdLeeway  = 2 * time.Second
+	maxStoreLevels = 8
+)
+
+// Records lists the conversations of an agent that chooses their ids itself. Records
+// that can't be read are left out.
+func (m *Manifest) Records(at Place) ([]Record, error) { return m.records(at, nil) }
+
+// records lists those that want lets through, by path and file.
+func (m *Manifest) records(at Place, want func(p string, info fs.FileInfo) bool) ([]Record, error) {
+	if m == nil || m.Resume == nil || m.Resume.Discover == nil || m.Resume.Discover.Format == formatSQLite {
+		return nil, ErrUnknowable
+	}
+	d := m.Resume.Discover
+	root := inFS(m.Expand(d.Root, at.Home, at.Lookup))
+	var records []Record
+	files := 0
+	err := fs.WalkDir(at.FS, root, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case e.IsDir():
+			if strings.Count(strings.TrimPrefix(p, root), "/") >= maxStoreLevels {
+				return fs.SkipDir
+			}
+			return nil
+		case path.Ext(p) != "."+d.Format || !e.Type().IsRegular():
+			return nil
+		}
+		if files++; files > maxStoreFiles {
+			return fmt.Errorf("more than %d files in %s", maxStoreFiles, root)
+		}
+		info, err := e.Info()
+		if err != nil || want != nil && !want("/"+p, info) {
+			return nil
+		}
+		if r, ok := d.read(at.FS, p); ok {
+			r.Modified = info.ModTime()
+			records = append(records, r)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list conversations of %s: %w", m.ID, err)
+	}
+	return records, nil
+}
+
+// read reads one record: the first line, or the whole of a metadata file.
+func (d *Discover) read(fsys fs.FS, p string) (Record, bool) {
+	f, err := fsys.Open(p)
+	if err != nil {
+		return Record{}, false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, maxRecordHead))
+	if err != nil {
+		return Record{}, false
+	}
+	if d.Format == formatJSONL {
+		if i := slices.Index(head, '\n'); i >= 0 {
+			head = head[:i]
+		}
+	}
+	root, _, _ := readTree(head)
+	r := Record{ID: root.path(d.ID).text(), Folder: pathText(root.path(d.Cwd)), Path: "/" + p}
+	return r, ValidConversation(r.ID) && r.Folder != "" && root.path(d.Parent).text() == ""
+}
+
+// A Binding is what a conversation may be bound by.
+type Binding struct {
+	Folder   string // the session's, after symlinks
+	Launched time.Time
+	// Before are the paths of the records that were there at the launch, as
+	// [Manifest.Records] gave them; nil goes by the files' times alone.
+	Before map[string]bool
+	// Claimed reports whether another session has the conversation.
+	Claimed func(id string) bool
+	// Real resolves symlinks in a record's folder; nil compares as it is.
+	Real func(string) string
+}
+
+// Discover looks for the conversation that the agent began in this launch. It is
+// bound only if it can be nobody else's: made after the launch, in the session's
+// folder, and the only one of that kind. candidates is how many there were.
+func (m *Manifest) Discover(at Place, b Binding) (r Record, candidates int, err error) {
+	after := b.Launched.Add(-createdLeeway)
+	records, err := m.records(at, func(p string, info fs.FileInfo) bool {
+		return !b.Before[p] && info.ModTime().After(after)
+	})
+	if err != nil {
+		return Record{}, 0, err
+	}
+	var fits []Record
+	for _, r := range records {
+		folder := r.Folder
+		if b.Real != nil {
+			folder = b.Real(folder)
+		}
+		if path.Clean(folder) == path.Clean(b.Folder) && (b.Claimed == nil || !b.Claimed(r.ID)) {
+			fits = append(fits, r)
+		}
+	}
+	if len(fits) != 1 {
+		return Record{}, len(fits), nil
+	}
+	return fits[0], 1, nil
+}
