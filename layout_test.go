@@ -67,7 +67,6 @@ var planned = map[string]bool{
 	"internal/vt":        true,
 	"internal/web":       true,
 	"internal/termtest":  true,
-	"e2e":                true,
 	"bench":              true,
 }
 

@@ -1,0 +1,377 @@
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"termio/internal/api"
+)
+
+// claude is the agent's id in the catalogue.
+const claude = "claudeCode"
+
+// newClaude makes a world in which Claude Code is installed and has been used
+// before: its first-run questions are answered, the project is trusted, and it asks
+// before it acts.
+func newClaude(t *testing.T) *world {
+	t.Helper()
+	program := agentBinary(t, "Claude Code", "@anthropic-ai/claude-code-*/claude")
+	w := newWorld(t)
+	if err := os.Symlink(program, filepath.Join(w.home, "bin", "claude")); err != nil {
+		t.Fatal(err)
+	}
+	const key = "sk-of-nobody-0000-loopback-only-0000"
+	w.env = append(
+		w.env,
+		"ANTHROPIC_BASE_URL="+w.model.URL(),
+		"ANTHROPIC_API_KEY="+key,
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
+		"DISABLE_AUTOUPDATER=1",
+		"DISABLE_ERROR_REPORTING=1",
+		"DISABLE_TELEMETRY=1",
+	)
+	w.claudeConfig(key, w.project)
+	w.writeJSON(".claude/settings.json", map[string]any{
+		"permissions": map[string]any{"defaultMode": "default"},
+	})
+	return w
+}
+
+// claudeConfig writes what Claude Code remembers of its user; it approves a key by
+// its last 20 characters.
+func (w *world) claudeConfig(key string, trusted ...string) {
+	w.t.Helper()
+	projects := map[string]any{}
+	for _, dir := range trusted {
+		projects[dir] = map[string]any{"hasTrustDialogAccepted": true}
+	}
+	w.writeJSON(".claude.json", map[string]any{
+		"hasCompletedOnboarding":   true,
+		"hasSeenAutoDefaultNotice": true,
+		"hasSeenAutoDefaultNudge":  true,
+		"customApiKeyResponses":    map[string]any{"approved": []string{key[len(key)-20:]}, "rejected": []string{}},
+		"projects":                 projects,
+	})
+}
+
+// liveStatus has termio write its hooks into the agent's settings, and checks that
+// the person's own are still there.
+func (w *world) liveStatus() {
+	w.t.Helper()
+	if r := w.termio("settings", "set", "live-status", "on"); r.exit != 0 {
+		w.t.Fatal(r)
+	}
+	data, err := os.ReadFile(filepath.Join(w.home, ".claude", "settings.json"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var settings struct {
+		Permissions struct{ DefaultMode string }
+		Hooks       map[string]any
+	}
+	if err := json.Unmarshal(data, &settings); err != nil {
+		w.t.Fatal(err)
+	}
+	if settings.Permissions.DefaultMode != "default" || len(settings.Hooks) == 0 {
+		w.t.Fatalf("no hooks, or something else is gone:\n%s", data)
+	}
+}
+
+// reply is what the agent said in lines cursor+1..cursor_end of the transcript.
+func (w *world) reply(r api.WaitReply) string {
+	w.t.Helper()
+	if r.Transcript == "" || r.Cursor == nil || r.CursorEnd == nil {
+		w.t.Fatalf("the reply names no lines of a transcript: %+v", r)
+	}
+	f, err := os.Open(r.Transcript)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	var said []string
+	lines := bufio.NewReader(f)
+	for n := int64(1); n <= *r.CursorEnd; n++ {
+		data, err := lines.ReadBytes('\n')
+		if err != nil {
+			w.t.Fatalf("line %d of %d: %v", n, *r.CursorEnd, err)
+		}
+		if n <= *r.Cursor {
+			continue
+		}
+		var line struct {
+			Type    string
+			Message struct{ Content json.RawMessage }
+		}
+		if err := json.Unmarshal(data, &line); err != nil {
+			w.t.Fatalf("line %d: %v", n, err)
+		}
+		var blocks []struct{ Text string }
+		if line.Type == "assistant" && json.Unmarshal(line.Message.Content, &blocks) == nil {
+			for _, b := range blocks {
+				said = append(said, b.Text)
+			}
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// labels are the options of a dialog as they read.
+func labels(d *api.Dialog) []string {
+	var ls []string
+	if d != nil {
+		for _, o := range d.Options {
+			ls = append(ls, o.Label)
+		}
+	}
+	return ls
+}
+
+// eachChannel runs a test with termio's hooks in the agent's settings, and without
+// them, when only the terminal and the status file tell.
+func eachChannel(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Run("with hooks", func(t *testing.T) {
+		w := newClaude(t)
+		w.liveStatus()
+		test(t, w)
+	})
+	t.Run("without hooks", func(t *testing.T) {
+		test(t, newClaude(t))
+	})
+}
+
+func TestClaudeSpawnWaitsForTheReply(t *testing.T) {
+	eachChannel(t, func(t *testing.T, w *world) {
+		first := w.spawn(claude, "remember the walnut")
+		if first.Status != api.Done || first.TimedOut || !first.Created {
+			t.Errorf("got %+v, want done", first)
+		}
+		if got, want := w.reply(first), "You said: remember the walnut"; got != want {
+			t.Errorf("the transcript's lines say %q, want %q", got, want)
+		}
+		second := w.send(first.Target, "and the almond")
+		if second.Status != api.Done || second.Created {
+			t.Errorf("got %+v, want done", second)
+		}
+		if got, want := w.reply(second), "You said: and the almond"; got != want {
+			t.Errorf("the transcript's lines say %q, want %q", got, want)
+		}
+		if *second.Cursor < *first.CursorEnd {
+			t.Errorf("the second reply begins at line %d, inside the first, which ends at %d", *second.Cursor, *first.CursorEnd)
+		}
+		if row := w.row(first.Target); row.AgentID != claude || row.Status != api.Done || row.Transcript != first.Transcript {
+			t.Errorf("listed as %+v", row)
+		}
+	})
+}
+
+func TestClaudePermission(t *testing.T) {
+	eachChannel(t, func(t *testing.T, w *world) {
+		asked := w.spawn(claude, "[[bash: touch granted.txt]]")
+		if asked.Status != api.NeedsYou || asked.TimedOut {
+			t.Fatalf("got %+v, want needs-you", asked)
+		}
+		for _, want := range []string{"Do you want to proceed?", "1. Yes", "No"} {
+			if !strings.Contains(asked.Prompt, want) {
+				t.Errorf("the prompt lacks %q:\n%s", want, asked.Prompt)
+			}
+		}
+		if asked.Dialog == nil || asked.Dialog.Kind != api.DialogPermission || len(asked.Dialog.Options) < 3 || asked.Dialog.Options[0].Label != "Yes" {
+			t.Errorf("the dialog as data: %+v", asked.Dialog)
+		}
+		if row := w.row(asked.Target); row.Status != api.NeedsYou || row.Prompt != asked.Prompt {
+			t.Errorf("listed as %+v", row)
+		}
+
+		// Text that is no answer must not approve anything.
+		e := w.refused(api.NeedsAnswer, asked.Target, "please also add tests")
+		if !strings.Contains(e.Message, "Do you want to proceed?") {
+			t.Errorf("the refusal does not tell what is asked: %s", e.Message)
+		}
+		if row := w.row(asked.Target); row.Status != api.NeedsYou || w.has("granted.txt") {
+			t.Fatalf("a refused text was an answer: %+v", row)
+		}
+
+		granted := w.send(asked.Target, "1")
+		if granted.Status != api.Done {
+			t.Errorf("got %+v, want done", granted)
+		}
+		if !w.has("granted.txt") {
+			t.Error("approved, but the command did not run")
+		}
+		if got := w.reply(granted); !strings.Contains(got, "The tool answered. Done.") {
+			t.Errorf("the transcript's lines say %q", got)
+		}
+
+		// The text that was refused went nowhere, and neither did the answer.
+		if next := w.send(asked.Target, "what now?"); w.reply(next) != "You said: what now?" {
+			t.Errorf("the next prompt was taken as %q", w.reply(next))
+		}
+	})
+}
+
+func TestClaudePermissionDenied(t *testing.T) {
+	eachChannel(t, func(t *testing.T, w *world) {
+		asked := w.spawn(claude, "[[bash: touch denied.txt]]")
+		if asked.Status != api.NeedsYou {
+			t.Fatalf("got %+v, want needs-you", asked)
+		}
+		watch := w.watch()
+		var sent api.SendReply
+		w.sessions(&sent, 0, "send", asked.Target, "--key", "escape")
+		watch.until(asked.Target, api.Idle) // no hook tells of it
+		if w.has("denied.txt") {
+			t.Error("denied, but the command ran")
+		}
+	})
+}
+
+func TestClaudeResumeContinuesTheConversation(t *testing.T) {
+	w := newClaude(t)
+	w.liveStatus()
+	first := w.spawn(claude, "remember the walnut")
+	before := w.asked("remember the walnut")
+
+	var closed api.CloseReply
+	w.sessions(&closed, 0, "close", first.Target)
+	if row := w.row(first.Target); row.Status != api.Closed {
+		t.Fatalf("listed as %+v, want closed", row)
+	}
+	var resumed api.StartReply
+	w.sessions(&resumed, 0, "resume", first.Target)
+	if resumed.Target != first.Target || !resumed.Resumed || resumed.Fresh {
+		t.Errorf("got %+v, want the same link and conversation", resumed)
+	}
+
+	again := w.send(first.Target, "what did I say?")
+	if again.Status != api.Done || again.Transcript != first.Transcript {
+		t.Errorf("got %+v, want done in %s", again, first.Transcript)
+	}
+	after := w.asked("what did I say?")
+	if !slices.Contains(after.Said, "remember the walnut") {
+		t.Errorf("the model was told %q, without what was said before", after.Said)
+	}
+	if before.Conversation == "" || after.Conversation != before.Conversation {
+		t.Errorf("conversation %q became %q", before.Conversation, after.Conversation)
+	}
+}
+
+func TestClaudeInterrupted(t *testing.T) {
+	eachChannel(t, func(t *testing.T, w *world) {
+		var started api.StartReply
+		w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
+		w.held("gate")
+		watch := w.watch()
+		watch.until(started.Target, api.Working)
+
+		var sent api.SendReply
+		w.sessions(&sent, 0, "send", started.Target, "--key", "escape")
+		watch.until(started.Target, api.Idle) // no hook tells of it
+		w.hungUp("gate")
+		if next := w.send(started.Target, "go on"); next.Status != api.Done {
+			t.Errorf("after the interruption: %+v, want done", next)
+		}
+	})
+}
+
+func TestClaudeQuestion(t *testing.T) {
+	tests := []struct{ name, answer, want string }{
+		{"by number", "2", "Blue"},
+		{"by label", "Blue", "Blue"},
+		{"in other words", "green, as the grass", "green, as the grass"},
+	}
+	eachChannel(t, func(t *testing.T, w *world) {
+		target := ""
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				question := "Which colour, " + tt.name + "?"
+				var asked api.WaitReply
+				if target == "" {
+					asked = w.spawn(claude, "[[ask: "+question+"]]")
+					target = asked.Target
+				} else {
+					asked = w.send(target, "[[ask: "+question+"]]")
+				}
+				if asked.Status != api.NeedsYou || !strings.Contains(asked.Prompt, question) || !strings.Contains(asked.Prompt, "Blue") {
+					t.Fatalf("got %+v, want the question and its options", asked)
+				}
+				if d := asked.Dialog; d == nil || d.Kind != api.DialogQuestion || d.Question != question || !slices.Contains(labels(d), "Red") {
+					t.Errorf("the dialog as data: %+v", d)
+				}
+				if answered := w.send(target, tt.answer); answered.Status != api.Done {
+					t.Errorf("got %+v, want done", answered)
+				}
+				requests := w.model.Requests()
+				if got := requests[len(requests)-1].ToolResult; !strings.Contains(got, `"`+question+`"="`+tt.want+`"`) {
+					t.Errorf("the agent took the answer as %q, want %q", got, tt.want)
+				}
+			})
+		}
+	})
+}
+
+// A folder that the agent was never trusted with: the prompt waits until a person
+// has said yes, and is not typed into the dialog.
+func TestClaudeTrustDialog(t *testing.T) {
+	w := newClaude(t)
+	w.claudeConfig("sk-of-nobody-0000-loopback-only-0000")
+	asked := w.spawn(claude, "remember the walnut")
+	if asked.Status != api.NeedsYou || !strings.Contains(asked.Prompt, "Yes, I trust this folder") {
+		t.Fatalf("got %+v, want needs-you with the trust dialog", asked)
+	}
+	if d := asked.Dialog; d == nil || d.Kind != api.DialogTrust || len(d.Options) != 2 {
+		t.Errorf("the dialog as data: %+v", d)
+	}
+	w.refused(api.NeedsAnswer, asked.Target, "please also add tests")
+	if trusted := w.send(asked.Target, "Yes, I trust this folder"); trusted.Status != api.Done {
+		t.Errorf("got %+v, want done", trusted)
+	}
+	w.asked("remember the walnut")
+}
+
+// Return submits, newlines do not; nothing of a long prompt is lost.
+func TestClaudeLongPrompt(t *testing.T) {
+	w := newClaude(t)
+	w.liveStatus()
+	first := w.spawn(claude, "begin")
+	var lines []string
+	for i := range 400 {
+		lines = append(lines, strings.Repeat("a line of a long prompt ", 4)+string(rune('a'+i%26)))
+	}
+	prompt := "a heading\n\n" + strings.Join(lines, "\n")
+	sent := w.send(first.Target, prompt)
+	if sent.Status != api.Done {
+		t.Errorf("got %+v, want done", sent)
+	}
+	requests := w.model.Requests()
+	if got := requests[len(requests)-1].Prompt; !strings.Contains(got, prompt) {
+		t.Errorf("the model was told %d bytes, which do not hold the %d that were sent:\n%.300s", len(got), len(prompt), got)
+	}
+}
+
+// What is typed while the agent works is a turn of its own, and its wait is for that
+// turn.
+func TestClaudeQueuesWhileWorking(t *testing.T) {
+	w := newClaude(t)
+	w.liveStatus()
+	var started api.StartReply
+	w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
+	w.held("gate")
+	watch := w.watch()
+	watch.until(started.Target, api.Working)
+	var queued api.SendReply
+	w.sessions(&queued, 0, "send", started.Target, "--", "second, while busy")
+	if queued.Delivery != api.Queued {
+		t.Errorf("delivery %q, want queued", queued.Delivery)
+	}
+	w.model.Release("gate")
+	if done := watch.until(started.Target, api.Done); done.CursorEnd == nil {
+		t.Errorf("done without the transcript's end: %+v", done)
+	}
+	w.asked("second, while busy")
+}
