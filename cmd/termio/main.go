@@ -19,7 +19,7 @@ func run(args, environ []string) int {
 	if cli.ReportFast(args, environ) {
 		return 0
 	}
-	app := cli.New(environ, cli.Roles{})
+	app := cli.New(environ, cli.Roles{Keeper: runKeeper})
 	err := app.Run(context.Background(), args)
 	app.PrintError(err)
 	return exitCode(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"termio/internal/api"
+	"termio/internal/client"
 	"termio/internal/config"
 )
 
@@ -44,27 +45,46 @@ needs it starts it. termio daemon alone is termio daemon status.`,
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.daemonStop(cmd.Context()) },
 	})
-	cmd.AddCommand(start, stop, status, a.daemonLogsCmd(),
-		a.roleCmd("run", "Run the daemon in the foreground", func() role { return a.Roles.Keeper }),
-		a.roleCmd("host", "Run the daemon's second process; the first one starts it", func() role { return a.Roles.Host }))
+	cmd.AddCommand(start, stop, status, a.daemonLogsCmd(), a.daemonRunCmd(), a.daemonHostCmd())
 	return cmd
 }
 
-// role is one of the daemon's processes.
-type role = func(context.Context, config.Env) error
-
-func (a *App) roleCmd(name, short string, which func() role) *cobra.Command {
+// daemonRunCmd is the daemon itself: its first process, the keeper.
+func (a *App) daemonRunCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:    name,
-		Short:  short,
-		Hidden: name == "host",
+		Use:   "run",
+		Short: "Run the daemon in the foreground",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			env, err := a.env()
+			if err != nil {
+				return err
+			}
+			if err := env.EnsureDirs(); err != nil {
+				return err
+			}
+			if err := client.InstallProgram(env.Paths, ""); err != nil {
+				return err
+			}
+			env.Environ = client.DaemonEnviron(env.Environ, env.Paths)
+			return a.Roles.Keeper(cmd.Context(), env)
+		},
+	}
+}
+
+// daemonHostCmd is the daemon's second process, which the first one starts.
+func (a *App) daemonHostCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:    "host",
+		Short:  "Run the daemon's second process; the first one starts it",
+		Hidden: true,
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			env, err := a.env()
 			if err != nil {
 				return err
 			}
-			return which()(cmd.Context(), env)
+			return a.Roles.Host(cmd.Context(), env)
 		},
 	}
 }

@@ -330,10 +330,9 @@ func TestStartFails(t *testing.T) {
 }
 
 // bin/termio becomes the program that is running, whatever stood there.
-func TestStableExe(t *testing.T) {
+func TestInstallProgram(t *testing.T) {
 	p := home(t)
 	exe := p.Home + "/exe"
-	c := &Client{paths: p, opts: Options{Exe: exe}}
 	for _, content := range []string{"one", "two", "two", "a longer one"} {
 		if err := os.WriteFile(exe+".new", []byte(content), 0o755); err != nil {
 			t.Fatal(err)
@@ -341,9 +340,8 @@ func TestStableExe(t *testing.T) {
 		if err := os.Rename(exe+".new", exe); err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.stableExe()
-		if err != nil || got != p.StableExe {
-			t.Fatalf("%s, %v", got, err)
+		if err := InstallProgram(p, exe); err != nil {
+			t.Fatal(err)
 		}
 		if data, err := os.ReadFile(p.StableExe); err != nil || string(data) != content {
 			t.Errorf("%s holds %q, %v; want %q", p.StableExe, data, err, content)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"termio/internal/config"
 )
 
 // startTimeout is how long a daemon may take from its start until it serves.
@@ -41,11 +43,10 @@ func (c *Client) start(ctx context.Context) error {
 	} else if !absent(err) {
 		return c.unreachable(err)
 	}
-	exe, err := c.stableExe()
-	if err != nil {
+	if err := InstallProgram(c.paths, c.opts.Exe); err != nil {
 		return unavailable("cannot start a termio daemon: %v", err)
 	}
-	if err := c.launch(ctx, exe); err != nil {
+	if err := c.launch(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -112,7 +113,7 @@ func (c *Client) gone(ctx context.Context) bool {
 
 // launch runs the daemon, in a session of its own so that no terminal's end
 // reaches it, and waits for its word on the ready pipe.
-func (c *Client) launch(ctx context.Context, exe string) error {
+func (c *Client) launch(ctx context.Context) error {
 	log, err := os.OpenFile(c.paths.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open its log: %w", err)
@@ -123,9 +124,9 @@ func (c *Client) launch(ctx context.Context, exe string) error {
 		return fmt.Errorf("make ready pipe: %w", err)
 	}
 	defer ready.Close()
-	cmd := exec.Command(exe, "daemon", "run")
+	cmd := exec.Command(c.paths.StableExe, "daemon", "run")
 	cmd.Dir = c.paths.Home // no folder of the caller's is kept busy
-	cmd.Env = daemonEnv(c.opts.Environ, c.paths.Home)
+	cmd.Env = append(DaemonEnviron(c.opts.Environ, c.paths), "TERMIO_READY_FD=3")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{child} // descriptor 3
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -158,10 +159,10 @@ func awaitReady(ctx context.Context, ready *os.File) error {
 	return errors.New("it ended before it was ready")
 }
 
-// daemonEnv is the environment of a daemon: the caller's, with the home made
+// DaemonEnviron is the environment of a daemon: the caller's, with the home made
 // absolute and without the session that the caller happens to be in, for the
 // daemon is nobody's child.
-func daemonEnv(environ []string, home string) []string {
+func DaemonEnviron(environ []string, paths config.Paths) []string {
 	env := make([]string, 0, len(environ)+2)
 	for _, kv := range environ {
 		switch name, _, _ := strings.Cut(kv, "="); name {
@@ -170,30 +171,28 @@ func daemonEnv(environ []string, home string) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(env, "TERMIO_HOME="+home, "TERMIO_READY_FD=3")
+	return append(env, "TERMIO_HOME="+paths.Home)
 }
 
-// stableExe brings bin/termio up to date and returns it. Hooks and restarts of
-// the host call that path, which outlives the binary that was started here: a
-// build in a temporary folder vanishes, an upgrade moves files about.
-func (c *Client) stableExe() (string, error) {
-	exe := c.opts.Exe
+// InstallProgram brings bin/termio up to date with a program; "" is the running
+// one. Hooks and restarts of the host call that path, which outlives the binary
+// that was started here: a build in a temporary folder vanishes, an upgrade moves
+// files about.
+func InstallProgram(paths config.Paths, exe string) error {
 	if exe == "" {
 		var err error
 		if exe, err = os.Executable(); err != nil {
-			return "", fmt.Errorf("find the program: %w", err)
+			return fmt.Errorf("find the program: %w", err)
 		}
 	}
-	stable := c.paths.StableExe
-	if same, err := sameProgram(exe, stable); err != nil {
-		return "", err
-	} else if same {
-		return stable, nil
+	same, err := sameProgram(exe, paths.StableExe)
+	if err != nil || same {
+		return err
 	}
-	if err := replaceProgram(exe, stable); err != nil {
-		return "", fmt.Errorf("copy the program to %s: %w", stable, err)
+	if err := replaceProgram(exe, paths.StableExe); err != nil {
+		return fmt.Errorf("copy the program to %s: %w", paths.StableExe, err)
 	}
-	return stable, nil
+	return nil
 }
 
 // sameProgram reports whether two files hold the same bytes.
