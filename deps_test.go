@@ -38,6 +38,10 @@ var dependencies = map[string]dependency{
 		why: "raw mode and size of the person's own terminal, on each system as it has to be done there",
 		in:  []string{"internal/cli"},
 	},
+	"modernc.org/sqlite": {
+		why: "SQLite without a C compiler: transactions and durability that a file format of our own would have to grow",
+		in:  []string{"internal/store"},
+	},
 }
 
 // goMod is what `go mod edit -json` tells of go.mod.

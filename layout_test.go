@@ -62,7 +62,6 @@ var planned = map[string]bool{
 	"internal/integrate": true,
 	"internal/notify":    true,
 	"internal/server":    true,
-	"internal/store":     true,
 	"internal/tui":       true,
 	"internal/vt":        true,
 	"internal/web":       true,
