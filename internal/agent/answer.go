@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,19 +15,23 @@ type Answer struct {
 	// Confirm asks for a Return after Keys, only if the same dialog is still open with
 	// Option selected: where a digit chooses at once, a Return would answer the next one.
 	Confirm bool
-	// Text is typed after Keys and sent with a Return.
+	// Text, instead of Keys, is pasted and sent with a Return.
 	Text string
 }
 
 // MatchAnswer reads text as an answer to dialog. To a permission, a trust or a login
 // only an option's number, key or whole label is one, or a yes or no that fits exactly
-// one option; ok is false for anything else, however long. A question takes any text.
-// insist, the person's --answer, also takes the beginning of a label, and any text
-// where no option fits.
+// one option; ok is false for anything else, however long. A question takes any text,
+// unless several options can be ticked: then it takes a list of them. insist, the
+// person's --answer, also takes the beginning of a label, and any text where no option
+// fits.
 func (m *Manifest) MatchAnswer(dialog *api.Dialog, text string, insist bool) (a Answer, ok bool) {
 	word := fold(text)
 	if dialog == nil || word == "" {
 		return Answer{}, false
+	}
+	if dialog.Multiple {
+		return m.tick(dialog, word)
 	}
 	i := exactOption(dialog.Options, word)
 	if i < 0 {
@@ -36,15 +41,56 @@ func (m *Manifest) MatchAnswer(dialog *api.Dialog, text string, insist bool) (a 
 		i = onlyOption(dialog.Options, func(label string) bool { return strings.HasPrefix(label, word) })
 	}
 	if i >= 0 {
-		return m.choose(dialog, i), true
+		return choose(dialog, i), true
 	}
-	switch {
-	case dialog.Kind == api.DialogQuestion:
-		return m.freeText(dialog, text), true
-	case insist:
+	if dialog.Kind == api.DialogQuestion || insist {
 		return Answer{Text: text}, true
 	}
 	return Answer{}, false
+}
+
+// tick reads a list of options, by number or label, and gives the keys that make
+// exactly those ticked and go on.
+func (m *Manifest) tick(dialog *api.Dialog, word string) (Answer, bool) {
+	wanted := make([]bool, len(dialog.Options))
+	parts := strings.FieldsFunc(word, func(r rune) bool { return r == ',' || r == ';' })
+	if len(parts) == 1 && exactOption(dialog.Options, word) < 0 {
+		parts = strings.Fields(word) // 1 3
+	}
+	for _, p := range parts {
+		i := exactOption(dialog.Options, strings.TrimSpace(p))
+		if i < 0 {
+			return Answer{}, false
+		}
+		wanted[i] = true
+	}
+	var a Answer
+	for i, o := range dialog.Options {
+		if wanted[i] == o.Chosen {
+			continue
+		}
+		if o.Key == "" {
+			return Answer{}, false
+		}
+		a.Keys = append(a.Keys, o.Key)
+	}
+	if next := m.next(dialog); next != "" {
+		a.Keys = append(a.Keys, next)
+	}
+	return a, true
+}
+
+// next is the key that leaves a dialog of several choices.
+func (m *Manifest) next(dialog *api.Dialog) string {
+	if m == nil {
+		return ""
+	}
+	for _, r := range m.Dialogs {
+		if r.Kind == dialog.Kind && r.Next != "" {
+			return r.Next
+		}
+	}
+	return ""
 }
 
 // fold is how answers and labels are compared: case, blanks and a last full stop do
@@ -92,45 +138,20 @@ func onlyOption(options []api.Option, fits func(label string) bool) int {
 }
 
 // choose gives the keys that choose option i.
-func (m *Manifest) choose(dialog *api.Dialog, i int) Answer {
+func choose(dialog *api.Dialog, i int) Answer {
 	o := dialog.Options[i]
-	if o.Key != "" {
-		return Answer{Option: o, Keys: []string{o.Key}, Confirm: true}
-	}
 	a := Answer{Option: o, Confirm: true}
-	at := 0
-	for j, other := range dialog.Options {
-		if other.Selected {
-			at = j
-		}
+	if o.Key != "" {
+		a.Keys = []string{o.Key}
+		return a
 	}
+	at := slices.IndexFunc(dialog.Options, func(o api.Option) bool { return o.Selected })
 	key := "down"
 	if i < at {
 		key, i, at = "up", at, i
 	}
-	for range i - at {
+	for range i - max(at, 0) {
 		a.Keys = append(a.Keys, key)
-	}
-	return a
-}
-
-// freeText answers a question with a text of its own: through the option that takes
-// one, where the agent has such an option.
-func (m *Manifest) freeText(dialog *api.Dialog, text string) Answer {
-	a := Answer{Text: text}
-	if m == nil {
-		return a
-	}
-	for _, rule := range m.Dialogs {
-		if rule.Kind != dialog.Kind || !rule.Text.set() {
-			continue
-		}
-		for i, o := range dialog.Options {
-			if rule.Text.Match(o.Label) {
-				a.Option, a.Keys = o, m.choose(dialog, i).Keys
-				return a
-			}
-		}
 	}
 	return a
 }

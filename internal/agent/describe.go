@@ -166,11 +166,14 @@ func dialogShape() *shape {
 		opt("top", pattern("The row that the dialog begins with, such as a rule across the screen.")),
 		opt("title", patterns("At least one is found on a row above the options.")),
 		opt("question", patterns("The row that asks; without a match the paragraph above the options.")),
-		opt("option", pattern("A row with an option: the groups mark, number and label. The default knows the usual forms.")),
+		opt("option", pattern("A row with an option: the groups mark, number, box and label. The default knows the usual forms.")),
 		opt("footer", patterns("At least one is found on a row beneath the options, near the bottom.")),
 		opt("within", whole("How many rows from the last one that is not blank the footer may lie; 3 by default.")),
+		opt("body", pattern("The rows around what the dialog is about; between them stands the detail.")),
+		opt("ignore", patterns("Rows that are no detail.")),
+		opt("cursor", yesNo("The terminal's cursor, hidden or not, is on the row of the mark.")),
 		opt("answer", oneOf("How an option is chosen: by its number, or by moving the mark to it and Return.", answerNumber, answerMove)),
-		opt("text", pattern("The option that takes free text.")))
+		opt("next", checked("Key that leaves a dialog in which several options can be ticked, as `send --key` spells it.", checkLine)))
 }
 
 func statusFileShape() *shape {

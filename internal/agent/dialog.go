@@ -17,10 +17,13 @@ type DialogRule struct {
 	Title    []Pattern      `json:"title,omitempty"`
 	Question []Pattern      `json:"question,omitempty"`
 	Option   Pattern        `json:"option,omitzero"`
+	Body     Pattern        `json:"body,omitzero"`    // rows around what the dialog is about
+	Ignore   []Pattern      `json:"ignore,omitempty"` // rows that are no detail
 	Footer   []Pattern      `json:"footer,omitempty"`
 	Within   int            `json:"within,omitempty"`
+	Cursor   bool           `json:"cursor,omitempty"` // the terminal's cursor is on the row of the mark
 	Answer   string         `json:"answer,omitempty"`
-	Text     Pattern        `json:"text,omitzero"`
+	Next     string         `json:"next,omitempty"` // key that leaves a dialog of several choices
 }
 
 // The words of DialogRule.Answer.
@@ -38,9 +41,9 @@ const (
 	maxLabel            = 200  // runes
 )
 
-// defaultOption knows the usual forms of an option's row: a mark, a number, a label,
-// in a frame or not.
-var defaultOption, _ = NewPattern(`^[\s│┃]*(?:(?P<mark>[❯›▶▸→])\s*)?(?:(?P<number>\d{1,2})[.)]\s+)?(?P<label>[^\s│┃].*?)[\s│┃]*$`)
+// defaultOption knows the usual forms of an option's row: a mark, a number, a box
+// to tick, a label, in a frame or not.
+var defaultOption, _ = NewPattern(`^[\s│┃]*(?:(?P<mark>[❯›▶▸→])\s*)?(?:(?P<number>\d{1,2})[.)]\s+)?(?:\[(?P<box>.)\]\s)?(?P<label>[^\s│┃].*?)[\s│┃]*$`)
 
 // FindDialog looks for a dialog of the agent on the screen. What it goes by is where
 // things stand: option lines under a question, one of them with the live mark, a
@@ -73,6 +76,7 @@ type optionRow struct {
 	number    int
 	label     string
 	marked    bool
+	box       string // of an option that is ticked, what its box holds
 }
 
 func (r *DialogRule) find(v ScreenView) *api.Dialog {
@@ -91,9 +95,10 @@ func (r *DialogRule) find(v ScreenView) *api.Dialog {
 		return nil
 	}
 	question, from, to := r.question(v, top, first)
-	d := &api.Dialog{Kind: r.Kind, Question: question, Detail: detail(v, top, from, to, first)}
+	d := &api.Dialog{Kind: r.Kind, Question: question, Detail: r.detail(v, top, from, to, first)}
 	for i, o := range options {
-		opt := api.Option{Number: cmp.Or(o.number, i+1), Label: o.label, Selected: o.marked}
+		opt := api.Option{Number: cmp.Or(o.number, i+1), Label: o.label, Selected: o.marked, Chosen: !isBlank(o.box)}
+		d.Multiple = d.Multiple || o.box != ""
 		if r.Answer != answerMove && o.number > 0 && o.number < 10 {
 			opt.Key = strconv.Itoa(o.number)
 		}
@@ -138,7 +143,7 @@ func (r *DialogRule) options(v ScreenView, foot int) []optionRow {
 	marks := 0
 	options := make([]optionRow, 0, len(up))
 	for i := len(up) - 1; i >= 0; i-- {
-		if up[i].marked {
+		if up[i].marked && (!r.Cursor || up[i].y == v.CursorY) {
 			marks++
 		}
 		options = append(options, up[i])
@@ -166,7 +171,7 @@ func (r *DialogRule) option(row string, y int) (optionRow, bool) {
 	if !ok || isRuling(row) {
 		return optionRow{}, false
 	}
-	o := optionRow{y: y, label: clean(g["label"], maxLabel), marked: strings.TrimSpace(g["mark"]) != ""}
+	o := optionRow{y: y, label: clean(g["label"], maxLabel), marked: strings.TrimSpace(g["mark"]) != "", box: g["box"]}
 	o.number, _ = strconv.Atoi(g["number"])
 	o.column = utf8.RuneCountInString(row[:max(strings.LastIndex(row, g["label"]), 0)])
 	return o, o.label != ""
@@ -221,11 +226,28 @@ func (r *DialogRule) question(v ScreenView, top, first int) (text string, from, 
 	return clean(strings.Join(lines, " "), maxQuestion), from, to
 }
 
-// detail is what the dialog shows besides the question.
-func detail(v ScreenView, top, from, to, first int) string {
+// detail is what the dialog shows besides the question: what stands in its body, or
+// all of it.
+func (r *DialogRule) detail(v ScreenView, top, from, to, first int) string {
+	begin, end := top, first
+	if r.Body.set() {
+		var edges []int
+		for y := top; y < first; y++ {
+			if r.Body.Match(v.row(y)) {
+				edges = append(edges, y)
+			}
+		}
+		if len(edges) > 1 {
+			begin, end = edges[0], edges[len(edges)-1]
+		}
+	}
 	var lines []string
-	for y := top; y < first; y++ {
-		if row := v.row(y); (y < from || y >= to) && !isRuling(row) && !isBlank(unframe(row)) {
+	for y := begin; y < end; y++ {
+		row := v.row(y)
+		if y >= from && y < to || isRuling(row) || isBlank(unframe(row)) {
+			continue
+		}
+		if _, ok := firstMatch(r.Ignore, row); !ok {
 			lines = append(lines, clean(unframe(row), maxLabel))
 		}
 	}

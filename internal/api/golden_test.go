@@ -26,7 +26,8 @@ var (
 	testLink   = testID.Link()
 	testDialog = &Dialog{
 		Kind: DialogPermission, Question: "Run this command?", Detail: "rm -r build",
-		Options: []Option{{Number: 1, Key: "1", Label: "Yes", Selected: true}, {Number: 2, Label: "No"}},
+		Options:  []Option{{Number: 1, Key: "1", Label: "Yes", Selected: true}, {Number: 2, Label: "No", Chosen: true}},
+		Multiple: true,
 	}
 	testSettings = Settings{
 		LiveStatus: ptr(true), SessionControl: ptr(false), CommandLink: ptr(true), DefaultAgent: "claudeCode",

@@ -50,6 +50,7 @@ type Dialog struct {
 	Question string     `json:"question"`
 	Detail   string     `json:"detail,omitempty"` // the command, file or plan in question
 	Options  []Option   `json:"options,omitempty"`
+	Multiple bool       `json:"multiple,omitempty"` // several options can be ticked
 }
 
 // An Option is one way to answer.
@@ -58,6 +59,7 @@ type Option struct {
 	Key      string `json:"key,omitempty"`    // the key that chooses it, as `send --key` spells it
 	Label    string `json:"label"`
 	Selected bool   `json:"selected,omitempty"` // the live cursor is on it
+	Chosen   bool   `json:"chosen,omitempty"`   // ticked, where several can be
 }
 
 // ListReply answers `sessions list`.
