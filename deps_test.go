@@ -32,7 +32,7 @@ var dependencies = map[string]dependency{
 	},
 	"golang.org/x/sys": {
 		why: "terminals, processes and passed descriptors need system calls that the standard library has frozen out",
-		in:  []string{"internal/client", "internal/keeper", "internal/pty"},
+		in:  []string{"internal/cli", "internal/client", "internal/keeper", "internal/pty"},
 	},
 	"golang.org/x/term": {
 		why: "raw mode and size of the person's own terminal, on each system as it has to be done there",

@@ -113,6 +113,7 @@ type Settings struct {
 	StalledLines      int    `json:"stalled_lines,omitempty"`      // default 5 new transcript lines
 	HistoryLines      int    `json:"history_lines,omitempty"`      // scrollback kept per session, default 10000
 	CloseGraceMS      int64  `json:"close_grace_ms,omitempty"`     // default 2000
+	DetachKey         string `json:"detach_key,omitempty"`         // leaves an attach, default ctrl-\
 }
 
 // SettingsReply answers the settings routes.

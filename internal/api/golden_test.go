@@ -31,7 +31,7 @@ var (
 	}
 	testSettings = Settings{
 		LiveStatus: ptr(true), SessionControl: ptr(false), CommandLink: ptr(true), DefaultAgent: "claudeCode",
-		BypassPermissions: ptr(false), StalledAfterMS: 1_200_000, StalledLines: 5, HistoryLines: 10_000, CloseGraceMS: 2000,
+		BypassPermissions: ptr(false), StalledAfterMS: 1_200_000, StalledLines: 5, HistoryLines: 10_000, CloseGraceMS: 2000, DetachKey: "ctrl-q",
 	}
 )
 

@@ -40,7 +40,7 @@ you, your scripts and other agents can read, write, wait for and watch.
 	})
 	root.SetHelpCommand(a.helpCmd(root))
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "agents", Title: "Agents and hooks:"}, &cobra.Group{ID: "self", Title: "termio itself:"})
-	a.add(root, "work", a.openCmd(), a.sessionsCmd(), a.notifyCmd())
+	a.add(root, "work", a.openCmd(), a.sessionsCmd(), a.attachCmd(), a.notifyCmd())
 	a.add(root, "agents", a.agentCmd())
 	a.add(root, "self", a.settingsCmd(), a.daemonCmd(), a.versionCmd())
 	return root

@@ -130,6 +130,7 @@ var settings = []setting{
 	{"stalled-lines", 6, "a number: as few new transcript lines count as none (5)"},
 	{"history-lines", 7, "a number: lines of history kept for each session (10000)"},
 	{"close-grace", 8, "a duration: how long a closed session may take to end (2s)"},
+	{"detach-key", 9, `a chord that leaves an attach, or none (ctrl-\)`},
 }
 
 func settingsHelp() string {
@@ -176,7 +177,7 @@ func settingPatch(name, value string) (api.Settings, error) {
 		}
 		f.Set(reflect.ValueOf(&on))
 	case reflect.String:
-		if value == "" {
+		if _, err := parseDetachKey(value); value == "" || s.name == "detach-key" && err != nil {
 			return patch, bad
 		}
 		f.SetString(value)
