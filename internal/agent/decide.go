@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -81,6 +82,10 @@ func (mc *Machine) discounted(ch Channel) string {
 	switch {
 	case m == nil && ch != ChannelProcess:
 		return "a plain shell has no such channel"
+	case ch == ChannelHook && m.Hooks == nil:
+		return "not counted: the manifest has no hooks"
+	case ch == ChannelTranscript && m.TranscriptRules == nil:
+		return "not counted: the manifest has no transcript rules"
 	case ch == ChannelProgram && !m.ProgramStatus:
 		return "not counted: the manifest has no programStatus"
 	case ch == ChannelProgress && !m.ProgressStatus:
@@ -129,6 +134,9 @@ func (w *word) rest() bool { return w.Status != api.Working && w.Status != api.N
 // screen, by a level, or by a hook whose question has not been settled since.
 func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, bool) {
 	hook, dialog := mc.word(ChannelHook), mc.word(ChannelDialog)
+	if dialog != nil && dialog.Status == api.NeedsYou && mc.answered(dialog, level, lw) {
+		dialog = nil
+	}
 	if dialog != nil && dialog.Status == api.NeedsYou {
 		return verdict{
 			status: api.NeedsYou, won: ChannelDialog, why: "a dialog is open on the screen: " + dialog.Rule,
@@ -162,6 +170,19 @@ func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, b
 		v.again = earlier(v.again, hook.At.Add(hookGrace), now)
 	}
 	return v, true
+}
+
+// answered reports whether a level went on since the dialog was last seen: the screen
+// is about to show that it is gone, or that there is another one.
+func (mc *Machine) answered(dialog *word, level Channel, lw *word) bool {
+	if lw == nil || level != ChannelProgram && level != ChannelFile {
+		return false
+	}
+	if !lw.Left.After(dialog.At) && (lw.Status == api.NeedsYou || !lw.Since.After(dialog.At)) {
+		return false
+	}
+	mc.notes[ChannelDialog] = fmt.Sprintf("%s said %s since it was seen", level, restWord(lw))
+	return true
 }
 
 // sticky says that a dialog is none on the screen: a limit or a login rests until the
@@ -227,14 +248,14 @@ func (mc *Machine) turn(level Channel, lw *word, now time.Time) verdict {
 	case lw == nil && bw == nil:
 		return verdict{status: api.Idle, why: "nothing was heard yet"}
 	case lw == nil:
-		return mc.event(base, bw, now)
+		return mc.queued(base, bw, now)
 	case lw.Status == api.Working:
 		return mc.busy(level, lw, base, bw, now)
 	case bw == nil:
 		return mc.corrected(level, lw, nil)
 	case bw.Status == api.Working || bw.Status == api.NeedsYou:
 		if bw.Status == api.Working && bw.At.After(lw.At) && !(lw.Busy && !now.Before(bw.At.Add(hookGrace))) {
-			v := mc.event(base, bw, now)
+			v := mc.event(base, bw)
 			if lw.Busy {
 				v.again = earlier(v.again, bw.At.Add(hookGrace), now)
 			}
@@ -244,12 +265,12 @@ func (mc *Machine) turn(level Channel, lw *word, now time.Time) verdict {
 		return mc.corrected(level, lw, bw)
 	}
 	// Both rest. A done of this turn is more than a level's idle.
-	if mc.s.TurnOpen && bw.At.Before(mc.s.TurnAt) {
+	if bw.At.Before(mc.s.TurnAt) {
 		mc.notes[base] = "of an earlier turn"
 		return mc.corrected(level, lw, bw)
 	}
 	if bw.Status == api.Done || lw.Status != api.Done && bw.At.After(lw.At) {
-		return mc.event(base, bw, now)
+		return mc.event(base, bw)
 	}
 	return mc.corrected(level, lw, bw)
 }
@@ -268,22 +289,24 @@ func (mc *Machine) base() (Channel, *word) {
 }
 
 // event is the verdict of an event that no level contradicts.
-func (mc *Machine) event(ch Channel, w *word, now time.Time) verdict {
+func (mc *Machine) event(ch Channel, w *word) verdict {
 	v := verdict{status: w.Status, won: ch, why: fmt.Sprintf("%s %s said %s", ch, eventName(w), w.Status.State()), from: w.At, fresh: true}
-	switch {
-	case w.Status == api.NeedsYou: // withdrawn: the turn that asked goes on, if it runs
-		v.status = api.Idle
-		v.why = "what was asked has been settled"
+	if w.Status == api.NeedsYou { // withdrawn: the turn that asked goes on, if it runs
+		v.status, v.why = api.Idle, "what was asked has been settled"
 		if mc.s.TurnOpen {
 			v.status = api.Working
 		}
-	case w.Status == api.Done && mc.s.Queued > 0 && mc.m.Timings().Queues && now.Before(w.At.Add(queueHold)):
-		v = verdict{
-			status: api.Working, won: ch, why: "the turn ended, and a prompt waits behind it",
-			again: w.At.Add(queueHold),
-		}
 	}
 	return v
+}
+
+// queued is the verdict of an event where no level tells when the agent is at rest: a
+// prompt that was taken in the turn begins a turn of its own, in a moment.
+func (mc *Machine) queued(ch Channel, w *word, now time.Time) verdict {
+	if end := w.At.Add(queueHold); w.Status == api.Done && mc.s.Queued > 0 && mc.m.Timings().Queues && now.Before(end) {
+		return verdict{status: api.Working, won: ch, why: "the turn ended, and a prompt waits behind it", again: end}
+	}
+	return mc.event(ch, w)
 }
 
 func eventName(w *word) string {
@@ -300,7 +323,7 @@ func (mc *Machine) busy(level Channel, lw *word, base Channel, bw *word, now tim
 		return v
 	}
 	if level != ChannelProgram && level != ChannelFile { // a spinner may lag behind
-		return mc.event(base, bw, now)
+		return mc.event(base, bw)
 	}
 	mc.notes[base] = fmt.Sprintf("%s still says working", level)
 	v.why = fmt.Sprintf("%s %s said %s, but %s still says working", base, eventName(bw), bw.Status.State(), level)
@@ -312,7 +335,7 @@ func (mc *Machine) corrected(level Channel, lw *word, bw *word) verdict {
 	v := verdict{won: level, status: lw.Status, why: fmt.Sprintf("%s says %s: %s", level, restWord(lw), lw.Rule)}
 	switch {
 	case lw.Status == api.Done:
-	case !mc.m.tellsDone():
+	case !mc.tellsDone():
 		// No channel of this agent tells the end of a turn from an interruption.
 		v.status = api.Done
 		if !mc.s.TurnOpen {
@@ -329,24 +352,22 @@ func (mc *Machine) corrected(level Channel, lw *word, bw *word) verdict {
 	return v
 }
 
-// tellsDone reports whether a channel of the agent says done, so that a bare idle
-// means something else.
-func (m *Manifest) tellsDone() bool {
-	if m.ProgramStatus {
+// tellsDone reports whether a channel that has been heard says done at a turn's end,
+// so that a bare idle means something else. Hooks that are declared and not installed
+// tell nothing.
+func (mc *Machine) tellsDone() bool {
+	m, done := mc.m, string(api.Done)
+	switch {
+	case mc.word(ChannelProgram) != nil:
+		return true
+	case mc.word(ChannelHook) != nil &&
+		slices.ContainsFunc(m.Hooks.Events, func(e HookEvent) bool { return e.State == done }):
+		return true
+	case mc.word(ChannelTranscript) != nil &&
+		slices.ContainsFunc(m.TranscriptRules.Rules, func(r TranscriptRule) bool { return r.State == done }):
 		return true
 	}
-	done := string(api.Done)
-	if m.Hooks != nil && slices.ContainsFunc(m.Hooks.Events, func(e HookEvent) bool { return e.State == done }) {
-		return true
-	}
-	if m.StatusFile != nil {
-		for _, v := range m.StatusFile.Values {
-			if v == done {
-				return true
-			}
-		}
-	}
-	return false
+	return m.StatusFile != nil && slices.Contains(slices.Collect(maps.Values(m.StatusFile.Values)), done)
 }
 
 // activity is the verdict of an agent of which only the output is seen.
@@ -434,11 +455,20 @@ func (mc *Machine) setDialog(v verdict, before memory, c *Change) {
 	s.Dialog = v.dialog
 }
 
-// sameDialog compares what a dialog asks, not where its mark is.
+// sameDialog compares what a dialog asks. Where its mark is and what is ticked do not
+// matter, nor does one label: an option that takes text shows what was typed.
 func sameDialog(a, b *api.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Kind == b.Kind && a.Question == b.Question && a.Detail == b.Detail &&
-		slices.EqualFunc(a.Options, b.Options, func(x, y api.Option) bool { return x.Label == y.Label })
+	if a.Kind != b.Kind || a.Question != b.Question || a.Detail != b.Detail || len(a.Options) != len(b.Options) {
+		return false
+	}
+	differ := 0
+	for i := range a.Options {
+		if a.Options[i].Label != b.Options[i].Label {
+			differ++
+		}
+	}
+	return differ == 0 || differ == 1 && len(a.Options) > 1
 }

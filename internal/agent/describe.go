@@ -166,6 +166,7 @@ func dialogShape() *shape {
 		opt("top", pattern("The row that the dialog begins with, such as a rule across the screen.")),
 		opt("title", patterns("At least one is found on a row above the options.")),
 		opt("question", patterns("The row that asks; without a match the paragraph above the options.")),
+		opt("ask", checked("The question, where the screen has none in one place.", checkLine)),
 		opt("option", pattern("A row with an option: the groups mark, number, box and label. The default knows the usual forms.")),
 		opt("footer", patterns("At least one is found on a row beneath the options, near the bottom.")),
 		opt("within", whole("How many rows from the last one that is not blank the footer may lie; 3 by default.")),
@@ -235,6 +236,7 @@ func transcriptShape() *shape {
 			req("name", checked("For explanations.", checkLine)),
 			req("state", state("What the line says.")),
 			opt("prompt", yesNo("The line is a prompt that was taken.")),
+			opt("error", plain("Key path of the error that ended the turn.")),
 			req("where", table("Key path → pattern; all must match. A path goes through lists.", pattern("")))))))
 }
 

@@ -16,6 +16,7 @@ type DialogRule struct {
 	Top      Pattern        `json:"top,omitzero"`
 	Title    []Pattern      `json:"title,omitempty"`
 	Question []Pattern      `json:"question,omitempty"`
+	Ask      string         `json:"ask,omitempty"` // the question, where the screen has none in one place
 	Option   Pattern        `json:"option,omitzero"`
 	Body     Pattern        `json:"body,omitzero"`    // rows around what the dialog is about
 	Ignore   []Pattern      `json:"ignore,omitempty"` // rows that are no detail
@@ -208,6 +209,9 @@ func (r *DialogRule) titled(v ScreenView, top, first int) bool {
 
 // question is the text that asks, and the rows from..to-1 that hold it.
 func (r *DialogRule) question(v ScreenView, top, first int) (text string, from, to int) {
+	if r.Ask != "" {
+		return r.Ask, first, first
+	}
 	for y := first - 1; y >= top; y-- {
 		if _, ok := firstMatch(r.Question, v.row(y)); ok {
 			return clean(unframe(v.row(y)), maxQuestion), y, y + 1

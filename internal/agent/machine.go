@@ -20,6 +20,8 @@ const (
 	queueHold = 3 * time.Second
 	// sameTurn is how soon after a turn's end another word on that end may come.
 	sameTurn = 5 * time.Second
+	// samePrompt is how far apart two channels tell of one prompt.
+	samePrompt = 2 * time.Second
 	// activityStart and activityQuiet bound a turn that only its output shows.
 	activityStart = 1500 * time.Millisecond
 	activityQuiet = 4 * time.Second
@@ -67,20 +69,23 @@ type memory struct {
 	TurnAt   time.Time  `json:"turn_at,omitzero"`
 	// TurnPrompted says that the running turn's own prompt was seen: the next one is
 	// behind it.
-	TurnPrompted bool              `json:"turn_prompted,omitempty"`
-	TurnEnd      time.Time         `json:"turn_end,omitzero"`
-	Words        map[Channel]*word `json:"words"`
-	Hooks        []string          `json:"hooks,omitempty"` // names of events since the start
-	Tool         string            `json:"tool,omitempty"`
-	Dialog       *api.Dialog       `json:"dialog,omitempty"`
-	DialogSeq    uint64            `json:"dialog_seq"`
-	HookTasks    int               `json:"hook_tasks,omitempty"` // background tasks that a hook counted
-	Records      []string          `json:"records,omitempty"`    // background tasks with a record that goes on
-	Won          Channel           `json:"won,omitempty"`
-	Why          string            `json:"why,omitempty"`
-	InputAt      time.Time         `json:"input_at,omitzero"`
-	ActiveFrom   time.Time         `json:"active_from,omitzero"`
-	Deadline     time.Time         `json:"deadline,omitzero"`
+	TurnPrompted bool `json:"turn_prompted,omitempty"`
+	// HookPrompt says that hooks tell of prompts, LinePrompt when the transcript did.
+	HookPrompt bool              `json:"hook_prompt,omitempty"`
+	LinePrompt time.Time         `json:"line_prompt,omitzero"`
+	TurnEnd    time.Time         `json:"turn_end,omitzero"`
+	Words      map[Channel]*word `json:"words"`
+	Hooks      []string          `json:"hooks,omitempty"` // names of events since the start
+	Tool       string            `json:"tool,omitempty"`
+	Dialog     *api.Dialog       `json:"dialog,omitempty"`
+	DialogSeq  uint64            `json:"dialog_seq"`
+	HookTasks  int               `json:"hook_tasks,omitempty"` // background tasks that a hook counted
+	Records    []string          `json:"records,omitempty"`    // background tasks with a record that goes on
+	Won        Channel           `json:"won,omitempty"`
+	Why        string            `json:"why,omitempty"`
+	InputAt    time.Time         `json:"input_at,omitzero"`
+	ActiveFrom time.Time         `json:"active_from,omitzero"`
+	Deadline   time.Time         `json:"deadline,omitzero"`
 }
 
 // A Machine holds what is known of one session's agent and says which status that
@@ -126,17 +131,28 @@ func (mc *Machine) Apply(ev Evidence, now time.Time) Change {
 	prompted := mc.take(ev)
 	c := mc.decide(before, now)
 	if prompted {
-		c.Prompted = true
-		mc.s.Prompts++
-		switch {
-		case !mc.s.TurnOpen:
-		case mc.s.TurnPrompted:
-			mc.s.Queued++
-		default:
-			mc.s.TurnPrompted = true
-		}
+		mc.promptTaken(before, &c)
 	}
 	return c
+}
+
+// promptTaken counts a prompt, as the running turn's own or as one behind it.
+func (mc *Machine) promptTaken(before memory, c *Change) {
+	s := &mc.s
+	c.Prompted = true
+	s.Prompts++
+	switch {
+	case !s.TurnOpen:
+	case before.Status == api.NeedsYou && before.TurnOpen && s.Status == api.Working:
+		// No prompt can be typed while a dialog is open: it was refused, which no
+		// channel told, and this is another turn.
+		mc.openTurn(s.TurnAt, s.Since)
+		s.TurnPrompted, c.TurnStarted, c.TurnEnded = true, true, true
+	case s.TurnPrompted:
+		s.Queued++
+	default:
+		s.TurnPrompted = true
+	}
 }
 
 // take keeps the evidence as its channel's last word, and reports whether it says
@@ -165,7 +181,7 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 	old := s.Words[ev.Channel]
 	if old != nil && ev.At.Before(old.At) {
 		if ev.Channel == ChannelHook || ev.Channel == ChannelTranscript {
-			return ev.Prompt // too late to say anything on the state
+			return s.prompted(ev) // too late to say anything on the state
 		}
 		ev.At = old.At
 	}
@@ -196,7 +212,23 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 	if ev.Channel == ChannelHook && ev.Tool != "" && ev.Status != api.Done {
 		s.Tool = ev.Tool
 	}
-	return ev.Prompt
+	return s.prompted(ev)
+}
+
+// prompted reports whether the evidence tells of a prompt that no other channel has
+// told of: the hook and the transcript both do, and the transcript tells of a queued
+// one only when its turn comes.
+func (s *memory) prompted(ev Evidence) bool {
+	if !ev.Prompt {
+		return false
+	}
+	if ev.Channel == ChannelHook {
+		again := !s.HookPrompt && ev.At.Sub(s.LinePrompt).Abs() < samePrompt
+		s.HookPrompt = true
+		return !again
+	}
+	s.LinePrompt = ev.At
+	return !s.HookPrompt
 }
 
 // forget drops what was heard of an agent that is gone.
@@ -205,6 +237,7 @@ func (mc *Machine) forget() {
 	s.Words = make(map[Channel]*word)
 	s.Hooks, s.Records, s.Tool = nil, nil, ""
 	s.HookTasks, s.Queued = 0, 0
+	s.HookPrompt, s.LinePrompt = false, time.Time{}
 }
 
 // maxRecords bounds the background records of one session.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"strings"
 	"time"
 
 	"termio/internal/api"
@@ -22,7 +24,8 @@ type TranscriptRule struct {
 	Name   string             `json:"name"`
 	State  string             `json:"state"`
 	Prompt bool               `json:"prompt,omitempty"`
-	Where  map[string]Pattern `json:"where"` // key path → pattern; all must match
+	Error  string             `json:"error,omitempty"` // key path of the error that ended the turn
+	Where  map[string]Pattern `json:"where"`           // key path → pattern; all must match
 }
 
 // A Tail follows a transcript that another program appends to. It counts whole
@@ -162,6 +165,10 @@ func (m *Manifest) LineEvidence(line []byte, now time.Time) (ev Evidence, ok boo
 			ev.At = at
 		}
 		ev.Rule, ev.Prompt = r.Name, r.Prompt
+		if r.Error != "" {
+			ev.Failed, ev.Text = true, clean(root.first(r.Error), maxQuestion)
+			m.limit(&ev, ev.Text)
+		}
 		return ev, true
 	}
 	return ev, false
@@ -179,23 +186,41 @@ func (r TranscriptRule) fits(root *node) bool {
 // anyMatch reports whether a scalar at the key path matches; the path goes through
 // every element of a list.
 func (n *node) anyMatch(path string, p Pattern) bool {
-	if n == nil {
-		return false
+	for text := range n.scalars(path) {
+		if p.Match(text) {
+			return true
+		}
 	}
-	if n.kind == isList {
+	return false
+}
+
+// first is the first scalar at the key path.
+func (n *node) first(path string) string {
+	for text := range n.scalars(path) {
+		return text
+	}
+	return ""
+}
+
+// scalars gives the scalars at a key path that goes through lists.
+func (n *node) scalars(path string) iter.Seq[string] {
+	return func(yield func(string) bool) { n.eachScalar(path, yield) }
+}
+
+func (n *node) eachScalar(path string, yield func(string) bool) bool {
+	switch {
+	case n == nil:
+		return true
+	case n.kind == isList:
 		for _, e := range n.list {
-			if e.anyMatch(path, p) {
-				return true
+			if !e.eachScalar(path, yield) {
+				return false
 			}
 		}
-		return false
+		return true
+	case path == "":
+		return n.kind == isObject || n.kind == isNull || yield(n.text())
 	}
-	if path == "" {
-		return n.kind != isObject && n.kind != isNull && p.Match(n.text())
-	}
-	key, rest := path, ""
-	if i := bytes.IndexByte([]byte(path), '.'); i >= 0 {
-		key, rest = path[:i], path[i+1:]
-	}
-	return n.get(key).anyMatch(rest, p)
+	key, rest, _ := strings.Cut(path, ".")
+	return n.get(key).eachScalar(rest, yield)
 }
