@@ -21,7 +21,8 @@ type dependency struct {
 // dependencies are the direct ones, by module path. A new one needs a sentence
 // here that says what it does better than our own code would.
 var dependencies = map[string]dependency{
-	"github.com/google/go-cmp": {why: "differences of structures that a person can read", tests: true},
+	"github.com/google/go-cmp":        {why: "differences of structures that a person can read", tests: true},
+	"github.com/rogpeppe/go-internal": {why: "cases of several files in one (txtar), and scripts that drive the command line in a real terminal", tests: true},
 	"github.com/spf13/cobra": {
 		why: "the command tree with its help, completions of three shells and man pages",
 		in:  []string{"internal/cli"},
