@@ -1,0 +1,184 @@
+package vt
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Bounds of what waits for the host. When answers are full the newest are
+// dropped, for a program reads them in order; when events are full the oldest
+// are, for the newest say how things are now.
+const (
+	maxReplies = 64 << 10
+	maxEvents  = 256
+)
+
+// outbox collects what a Write gives besides the picture.
+type outbox struct {
+	replies    []byte
+	dropped    bool // an answer did not fit
+	events     []Event
+	lost       int // events that did not fit
+	spans      []Span
+	size       int    // bytes of this Write
+	pos        int    // offset behind the last byte of the sequence being run
+	start      int    // offset of its first byte, negative if it came earlier
+	unfinished int    // bytes of the sequence that has not ended
+	terminator string // how the string being run ended
+}
+
+// A Span is a range of the bytes of the last Write. Start is negative by the
+// number of bytes that came in earlier Writes.
+type Span struct{ Start, End int }
+
+func (o *outbox) startSequence(left int) {
+	o.start = o.size - left
+	o.pos = o.start
+}
+
+func (s *Screen) beginWrite(n int) {
+	o := &s.out
+	o.size, o.start, o.pos = n, -o.unfinished, 0
+	o.spans = o.spans[:0]
+	s.changed = false
+}
+
+func (s *Screen) endWrite() {
+	o := &s.out
+	o.unfinished = 0
+	if s.parser.state != inGround || s.parser.u8n > 0 {
+		o.unfinished = o.size - o.start
+	}
+	s.endChange()
+}
+
+// endChange makes the changes since the last call count as one generation.
+func (s *Screen) endChange() {
+	if s.changed {
+		s.gen = s.next
+		s.next++
+		s.changed = false
+	}
+}
+
+// query marks the sequence being run as a question that the host answers. It
+// reports false for one too long to have been held back.
+func (s *Screen) query() bool {
+	o := &s.out
+	if o.pos-o.start > maxHeld {
+		return false
+	}
+	switch k := len(o.spans) - 1; {
+	case k >= 0 && o.spans[k].Start == o.start:
+	case k >= 0 && o.spans[k].End == o.start:
+		o.spans[k].End = o.pos
+	default:
+		o.spans = append(o.spans, Span{o.start, o.pos})
+	}
+	return true
+}
+
+// reply answers the sequence being run, which is a query.
+func (s *Screen) reply(format string, args ...any) {
+	if s.query() {
+		s.send(format, args...)
+	}
+}
+
+// send queues bytes for the program's input.
+func (s *Screen) send(format string, args ...any) {
+	o := &s.out
+	if len(o.replies) > maxReplies {
+		o.dropped = true
+		return
+	}
+	o.replies = fmt.Appendf(o.replies, format, args...)
+}
+
+// TakeReplies returns the answers to queries since the last call, in the order
+// of the queries, for the program's input. At most 64 KiB wait; answers past
+// that are dropped, which RepliesDropped tells.
+func (s *Screen) TakeReplies() []byte {
+	b := s.out.replies
+	s.out.replies = nil
+	return b
+}
+
+// RepliesDropped reports whether an answer was dropped since it was last
+// called, because nobody took those before it.
+func (s *Screen) RepliesDropped() bool {
+	d := s.out.dropped
+	s.out.dropped = false
+	return d
+}
+
+// TakeEvents appends the events since the last call. At most 256 wait; beyond
+// that the oldest are dropped.
+func (s *Screen) TakeEvents(dst []Event) []Event {
+	dst = append(dst, s.out.events...)
+	clear(s.out.events)
+	s.out.events = s.out.events[:0]
+	return dst
+}
+
+func (s *Screen) emit(e Event) {
+	o := &s.out
+	if len(o.events) == maxEvents {
+		o.events = slices.Delete(o.events, 0, 1)
+		o.lost++
+	}
+	o.events = append(o.events, e)
+}
+
+// QuerySpans returns where in the last Write queries stood that only the host
+// may answer, in ascending order. The result is valid until the next Write. A
+// query that began in an earlier Write has a negative start: a caller that
+// forwards output has to hold back Held bytes, as Filter does.
+func (s *Screen) QuerySpans() []Span { return s.out.spans }
+
+// Held is the number of bytes, up to the end of the last Write and over Writes,
+// of a sequence that has not ended and may turn out to be a query. It is 0 when
+// the sequence can be none any more: a long string, an ignored one.
+func (s *Screen) Held() int {
+	n, p := s.out.unfinished, &s.parser
+	if n > maxHeld || p.drop && (p.state == inString || p.state == inStringEsc) {
+		return 0
+	}
+	return n
+}
+
+// A Filter gives the part of a session's output that another terminal may see:
+// all of it but the queries, which would be answered twice. An unfinished
+// sequence is held back until it has ended, so that the output it gives is
+// always cut between sequences.
+type Filter struct{ held []byte }
+
+// Append appends what p adds for the other terminal. It is called once after
+// each s.Write(p), in order.
+func (f *Filter) Append(dst, p []byte, s *Screen) []byte {
+	held := f.held
+	at := 0 // offset in p
+	for _, q := range s.QuerySpans() {
+		if q.Start < 0 {
+			held = held[:max(0, len(held)+q.Start)]
+		} else {
+			dst = append(dst, held...)
+			held = nil
+			dst = append(dst, p[at:q.Start]...)
+		}
+		at = q.End
+	}
+	rest := p[at:]
+	keep := min(s.Held(), len(held)+len(rest))
+	switch {
+	case keep == 0:
+		dst = append(append(dst, held...), rest...)
+		f.held = f.held[:0]
+	case keep <= len(rest):
+		dst = append(append(dst, held...), rest[:len(rest)-keep]...)
+		f.held = append(f.held[:0], rest[len(rest)-keep:]...)
+	default:
+		f.held = append(held, rest...)
+	}
+	return dst
+}
