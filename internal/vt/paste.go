@@ -1,0 +1,36 @@
+package vt
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// AppendPaste appends text as pasting it sends it. Control characters other
+// than tab and newline are left out, so that a paste can't end its own
+// brackets or press keys; invalid UTF-8 is replaced. With bracketed paste (mode
+// 2004) the text stands in brackets with its newlines as LF, else each newline
+// is a Return.
+func (s *Screen) AppendPaste(dst []byte, text string) []byte {
+	bracketed := s.modes.has(modePaste)
+	newline := byte('\r')
+	if bracketed {
+		newline = '\n'
+		dst = append(dst, "\x1b[200~"...)
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	for _, r := range text { // invalid bytes come as U+FFFD
+		switch {
+		case r == '\n' || r == '\r':
+			dst = append(dst, newline)
+		case r == '\t':
+			dst = append(dst, '\t')
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	if bracketed {
+		dst = append(dst, "\x1b[201~"...)
+	}
+	return dst
+}
