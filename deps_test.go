@@ -31,6 +31,7 @@ var dependencies = map[string]dependency{
 		why: "a syntax tree of JSON with comments that packs back byte for byte; people's files are edited with it",
 		in:  []string{"internal/config", "internal/integrate"},
 	},
+	"github.com/spf13/pflag": {why: "the flags of cobra's commands, for their help", in: []string{"internal/cli"}},
 	"golang.org/x/sys": {
 		why: "terminals, processes and passed descriptors need system calls that the standard library has frozen out",
 		in:  []string{"internal/cli", "internal/client", "internal/keeper", "internal/pty"},

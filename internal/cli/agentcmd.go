@@ -56,8 +56,8 @@ input are silent, with exit code 0.`,
 		},
 	}
 	f := report.Flags()
-	f.StringVar(&r.Event, "event", "", "the hook's own name for what happened")
-	f.StringVar(&r.ConversationFrom, "conversation-from", "", "the field of the hook's JSON that holds the conversation's id")
+	f.StringVar(&r.Event, "event", "", "the hook's own `NAME` for what happened")
+	f.StringVar(&r.ConversationFrom, "conversation-from", "", "the `FIELD` of the hook's JSON that holds the conversation's id")
 	f.BoolVar(&r.Transcript, "transcript", false, "the hook's JSON names the transcript")
 	f.BoolVar(&r.Reply, "reply", false, "print {} for an agent that reads the hook's answer")
 	cmd.AddCommand(report)

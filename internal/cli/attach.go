@@ -58,7 +58,7 @@ given with --detach-key, or for good with termio settings set detach-key.
 			return a.guardAttach(args[0], k)
 		},
 	}
-	cmd.Flags().StringVar(&key, "detach-key", "", `the key that leaves (default ctrl-\); none for none`)
+	cmd.Flags().StringVar(&key, "detach-key", "", "the `KEY` that leaves, such as ctrl-q, or none (default ctrl-\\)")
 	cmd.Flags().BoolVar(&guarded, "guarded", false, "be the attach's second process")
 	_ = cmd.Flags().MarkHidden("guarded")
 	return cmd

@@ -49,7 +49,6 @@ type App struct {
 	Roles    Roles
 
 	environ []string
-	args    []string
 	json    bool
 }
 
@@ -60,8 +59,15 @@ func New(environ []string, roles Roles) *App {
 
 // Run runs the command that the arguments name. Its error goes to PrintError.
 func (a *App) Run(ctx context.Context, args []string) error {
-	a.args = args
 	root := a.rootCmd()
+	if len(args) > 2 && args[0] == "sessions" && args[1] == "spawn" {
+		rest, err := joinWorktree(args[2:])
+		if err != nil {
+			a.json = wantsJSON(args)
+			return err
+		}
+		args = append([]string{"sessions", "spawn"}, rest...)
+	}
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -89,7 +95,7 @@ func (a *App) PrintError(err error) {
 	}
 	fmt.Fprintf(a.Err, "error: %s\n", clean(err.Error()))
 	if u, ok := errors.AsType[*usageError](err); ok {
-		fmt.Fprintf(a.Err, "usage: %s\nsee: %s --help\n", u.cmd.UseLine(), u.cmd.CommandPath())
+		fmt.Fprintf(a.Err, "usage: %s\nsee: %s --help\n", useLine(u.cmd), u.cmd.CommandPath())
 	}
 }
 

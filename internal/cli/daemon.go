@@ -185,7 +185,7 @@ func (a *App) daemonLogsCmd() *cobra.Command {
 			return a.printTail(env.Log, lines)
 		},
 	}
-	cmd.Flags().IntVar(&lines, "lines", 100, "how many lines")
+	cmd.Flags().IntVar(&lines, "lines", 100, "the last `N` lines")
 	return cmd
 }
 

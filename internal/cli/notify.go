@@ -36,6 +36,6 @@ func (a *App) notifyCmd() *cobra.Command {
 			return nil
 		},
 	})
-	cmd.Flags().StringVar(&req.Title, "title", "", "what it is about")
+	cmd.Flags().StringVar(&req.Title, "title", "", "the title `T`")
 	return cmd
 }

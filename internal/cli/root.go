@@ -34,12 +34,14 @@ you, your scripts and other agents can read, write, wait for and watch.
 
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	a.jsonFlag(root)
 	root.SetVersionTemplate("termio {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(cmd, api.BadRequest, "%v", err)
 	})
+	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(a.helpCmd(root))
-	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "agents", Title: "Agents and hooks:"}, &cobra.Group{ID: "self", Title: "termio itself:"})
+	root.AddGroup(&cobra.Group{ID: "work", Title: "work:"}, &cobra.Group{ID: "agents", Title: "agents and hooks:"}, &cobra.Group{ID: "self", Title: "termio itself:"})
 	a.add(root, "work", a.openCmd(), a.sessionsCmd(), a.attachCmd(), a.notifyCmd())
 	a.add(root, "agents", a.agentCmd())
 	a.add(root, "self", a.settingsCmd(), a.daemonCmd(), a.versionCmd())
@@ -63,14 +65,14 @@ func (a *App) jsonFlag(cmd *cobra.Command) *cobra.Command {
 // helpCmd is `termio help`, which knows an unknown topic when it sees one.
 func (a *App) helpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about a command",
+		Use:     "help [command]",
+		Short:   "Tell more of a command",
+		GroupID: "self",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
 				return usage(root, api.BadOp, "no command %q; termio --help lists them", joined(args))
 			}
-			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
 		},
 	}

@@ -88,7 +88,7 @@ type waitFlags struct {
 
 func (f *waitFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for the outcome of this turn")
-	cmd.Flags().StringVar(&f.timeout, "timeout", "", "with --wait: give up after so many milliseconds, or a duration such as 90s (default 300000, from 1000 to 600000)")
+	cmd.Flags().StringVar(&f.timeout, "timeout", "", "with --wait: give up after `MS` milliseconds, or a duration such as 90s (default 300000, from 1000 to 600000)")
 }
 
 // waiting reads the flags for a request.
@@ -206,11 +206,11 @@ alone goes to standard output. A prompt of - reads standard input.
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&req.Agent, "agent", "", "which agent: an id or name of termio agents list (default: the caller's own kind, else the default agent)")
-	f.StringVar(&req.Cwd, "cwd", "", "start it in this folder")
-	f.StringVar(&worktree, "worktree", "", "give it a git worktree of its own, on a new branch; --worktree=BRANCH names the branch")
+	f.StringVar(&req.Agent, "agent", "", "which agent: an `ID` or name of termio agents list (default: the caller's own kind, else the default agent)")
+	f.StringVar(&req.Cwd, "cwd", "", "start it in the folder `DIR`")
+	f.StringVar(&worktree, "worktree", "", "give it a git worktree of its own, on a new branch; =`BRANCH` names it")
 	f.Lookup("worktree").NoOptDefVal = " "
-	f.StringVar(&req.Resume, "resume", "", "go on with this past conversation of the agent")
+	f.StringVar(&req.Resume, "resume", "", "go on with the agent's past conversation `ID`")
 	wait.register(cmd)
 	return cmd
 }
@@ -248,7 +248,7 @@ reads standard input.
 				func(ctx context.Context, c *client.Client) (api.WaitReply, error) { return c.RunWait(ctx, req) })
 		},
 	})
-	cmd.Flags().StringVar(&req.Cwd, "cwd", "", "start it in this folder")
+	cmd.Flags().StringVar(&req.Cwd, "cwd", "", "start it in the folder `DIR`")
 	wait.register(cmd)
 	return cmd
 }
@@ -314,7 +314,7 @@ an answer that fits it.
 		},
 	})
 	f := cmd.Flags()
-	f.StringArrayVar(&req.Keys, "key", nil, "press a key after the text, such as enter, up, ctrl-c or f5; may be given several times")
+	f.StringArrayVar(&req.Keys, "key", nil, "press the key `NAME` after the text, such as enter, up, ctrl-c or f5; may be given several times")
 	f.BoolVar(&req.NoEnter, "no-enter", false, "type, but do not press Return")
 	f.BoolVar(&req.Answer, "answer", false, "insist that the text is the answer to the open dialog")
 	f.BoolVar(&req.Force, "force", false, "also when somebody's draft is in the composer")
@@ -365,7 +365,7 @@ func (a *App) readCmd() *cobra.Command {
 			return nil
 		},
 	})
-	cmd.Flags().IntVar(&o.Lines, "lines", 0, "only the last N lines")
+	cmd.Flags().IntVar(&o.Lines, "lines", 0, "only the last `N` lines")
 	cmd.Flags().BoolVar(&o.Scrollback, "scrollback", false, "with what has scrolled off the screen")
 	return cmd
 }

@@ -48,10 +48,10 @@ ended from the daemon's side.`,
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&states, "state", "", "only these, by commas: working, idle, done, needs-you, stalled, closed (default done,needs-you)")
+	f.StringVar(&states, "state", "", "only the states `S,…`: working, idle, done, needs-you, stalled, closed (default done,needs-you)")
 	f.BoolVar(&o.NoSnapshot, "no-snapshot", false, "do not begin with what is now")
 	f.BoolVar(&o.All, "all", false, "of every project, not only of this one")
-	f.Int64Var(&since, "since", 0, "first what happened after this event")
+	f.Int64Var(&since, "since", 0, "first what happened after event number `SEQ`")
 	return cmd
 }
 
