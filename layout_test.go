@@ -63,7 +63,6 @@ var planned = map[string]bool{
 	"internal/notify":    true,
 	"internal/server":    true,
 	"internal/tui":       true,
-	"internal/vt":        true,
 	"internal/web":       true,
 	"internal/termtest":  true,
 	"bench":              true,
