@@ -28,7 +28,7 @@ var layout = map[string][]string{
 	},
 	"internal/agent":     {"internal/api"},
 	"internal/api":       {},
-	"internal/cli":       {"internal/agent", "internal/api", "internal/client", "internal/config", "internal/demo", "internal/integrate", "internal/tui"},
+	"internal/cli":       {"internal/agent", "internal/api", "internal/client", "internal/config", "internal/demo", "internal/integrate", "internal/tui", "internal/vt"},
 	"internal/client":    {"internal/api", "internal/config"},
 	"internal/config":    {"internal/api"},
 	"internal/demo":      {"internal/api", "internal/config"},

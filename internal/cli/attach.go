@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 
 	"termio/internal/api"
 	"termio/internal/config"
+	"termio/internal/vt"
 )
 
 // An attach is two processes. The one that was called is the guard: it remembers
@@ -169,26 +169,12 @@ func (a *App) guard(cmd *exec.Cmd, words io.Reader, signals <-chan os.Signal, sa
 	return err
 }
 
-// restoreModes puts a terminal's modes back to what a shell expects, whatever a
-// program in the session had switched on. Nothing here does harm where it was
-// off; leaving the other screen is done without moving the cursor of this one.
-var restoreModes = strings.Join([]string{
-	"\x18",                  // end a sequence that was cut off
-	"\x1b[?2026l",           // show what was held back
-	"\x1b[<99u", "\x1b[>4m", // kitty keyboard, modifyOtherKeys
-	"\x1b[?1047l", "\x1b[<99u", // the main screen, and its own keyboard state
-	"\x1b[?9;1000;1001;1002;1003l",      // mouse
-	"\x1b[?1004;1005;1006;1015;1016l",   // focus, mouse encodings
-	"\x1b[?2004;2031;2048;1;5;6;66;69l", // paste, reports of colours and size, cursor keys, reverse, origin, keypad, margins
-	"\x1b[4;20l", "\x1b[?7;25h",         // insert, newline; wrap, cursor
-	"\x1b>", "\x1b[r", "\x1b(B\x0f", "\x1b[0 q", "\x1b[m",
-	"\x1b]8;;\x1b\\", "\x1b]112\x1b\\", // link, cursor colour
-	"\x1b[23;2t",      // the title from before
-	"\x1b[999;1H\r\n", // below all that was drawn
-}, "")
+// afterReset goes on where vt's reset of the modes ends: the title from before,
+// the cursor's own colour, and a line below all that was drawn.
+const afterReset = "\x1b[23;2t\x1b]112\x1b\\\x1b[999;1H\r\n"
 
 // restoreTerminal gives the terminal back. Errors mean that it is gone.
 func restoreTerminal(in, out *os.File, saved *term.State) {
-	_, _ = io.WriteString(out, restoreModes)
+	_, _ = out.Write(append(vt.AppendReset(nil), afterReset...))
 	_ = term.Restore(int(in.Fd()), saved)
 }

@@ -115,7 +115,9 @@ type terminalAttach struct {
 // run passes bytes until something ends the attach, and says what. When it
 // returns, all its goroutines have.
 func (s *terminalAttach) run(ctx context.Context, fromGuard *os.File) error {
-	_, _ = io.WriteString(s.a.Out, "\x1b[22;2t") // keep the title
+	// Keep the title, and move what is on the screen up into its history: the
+	// session's picture clears the screen.
+	_, _ = io.WriteString(s.a.Out, "\x1b[22;2t\x1b[999;1H"+strings.Repeat("\n", s.a.terminalSize().Rows))
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH)
 	defer signal.Stop(signals)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"termio/internal/api"
+	"termio/internal/vt"
 )
 
 // clean makes text of a session or a file safe for a terminal: one line, no
@@ -124,21 +125,15 @@ func table(w io.Writer, limit int, head []string, rows [][]string, paintCell fun
 }
 
 // cells is how many cells a terminal gives a text.
-func cells(s string) int {
-	n := 0
-	for range s {
-		n++
-	}
-	return n
-}
+func cells(s string) int { return vt.Width(s) }
 
 // cutCells shortens a text to a number of cells, with a mark where it was cut.
 func cutCells(s string, limit int) string {
 	if cells(s) <= limit {
 		return s
 	}
-	out := []rune(s)[:limit-1]
-	return string(out) + "…"
+	head, _ := vt.Cut(s, limit-1)
+	return head + "…"
 }
 
 // age says how long ago a moment in unix milliseconds was.
