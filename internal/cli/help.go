@@ -68,24 +68,30 @@ func helpFlags(b *strings.Builder, cmd *cobra.Command) {
 		if f.Hidden || f.Name == "help" {
 			return
 		}
-		name, usage := pflag.UnquoteUsage(f)
-		left := "--" + f.Name
-		if f.Shorthand != "" {
-			left = "-" + f.Shorthand + ", " + left
-		}
-		switch {
-		case f.Value.Type() == "bool":
-		case f.NoOptDefVal != "":
-			left += "[=" + name + "]"
-		default:
-			left += " " + name
-		}
+		left, usage := flagColumns(f)
 		rows = append(rows, [2]string{left, usage})
 	})
 	if len(rows) > 0 {
 		b.WriteString("\nflags:\n")
 		twoColumns(b, rows)
 	}
+}
+
+// flagColumns is a flag with its value's name, and what it is for.
+func flagColumns(f *pflag.Flag) (left, usage string) {
+	name, usage := pflag.UnquoteUsage(f)
+	left = "--" + f.Name
+	if f.Shorthand != "" {
+		left = "-" + f.Shorthand + ", " + left
+	}
+	switch {
+	case f.Value.Type() == "bool":
+	case f.NoOptDefVal != "":
+		left += "[=" + name + "]"
+	default:
+		left += " " + name
+	}
+	return left, usage
 }
 
 // twoColumns writes names and what they are for, the latter wrapped.
