@@ -159,8 +159,9 @@ func (c *Conn) takeSessions(records []sessionRecord, fds []int) error {
 		closeAll(fds)
 		return fmt.Errorf("%d sessions came with %d descriptors: %w", len(records), len(fds), syscall.EMFILE)
 	}
+	scratch := make([]byte, ringWindow)
 	for i, r := range records {
-		t, recovered, err := newTerminal(r, fds[2*i], fds[2*i+1])
+		t, recovered, err := newTerminal(r, fds[2*i], fds[2*i+1], scratch)
 		if err != nil {
 			closeAll(fds[2*i+2:])
 			return fmt.Errorf("session %s: %w", r.ID, err)
@@ -207,8 +208,9 @@ func (c *Conn) Listener() (net.Listener, error) {
 	return l, nil
 }
 
-// Exits tells the end of sessions' commands, each once. Those not received yet
-// wait; there is at most one for each start.
+// Exits tells the end of sessions' commands, each once. One may come before the
+// Start that it belongs to has returned: its Proc tells which. Those not received
+// yet wait; there is at most one for each start.
 func (c *Conn) Exits() <-chan Exit { return c.exits }
 
 // Stopping is closed when everything is being ended: exits of all sessions follow,
@@ -249,7 +251,7 @@ func (c *Conn) started(a answer) (*Terminal, error) {
 	}
 	var err error = &pty.StartError{Stage: pty.StageTerminal, Path: "receive it", Err: syscall.EMFILE}
 	if len(a.fds) == 2 {
-		t, _, err = newTerminal(r, a.fds[0], a.fds[1])
+		t, _, err = newTerminal(r, a.fds[0], a.fds[1], nil)
 	} else {
 		closeAll(a.fds)
 	}

@@ -74,22 +74,39 @@ func playKeeper() error {
 	return Run(context.Background(), cfg)
 }
 
-// record is the i-th of the numbered records that a flood is made of: what stands
-// at an offset follows from the offset.
-func record(i int) []byte { return fmt.Appendf(nil, "%014d\r\n", i) }
+// numbers makes the numbered records that a flood consists of: what stands at an
+// offset of the output follows from the offset.
+type numbers struct {
+	record []byte // digits and a line's end, as a terminal shows it
+}
 
 const recordLen = 16
 
+func newNumbers(first int) *numbers {
+	return &numbers{fmt.Appendf(nil, "%0*d\r\n", recordLen-2, first)}
+}
+
+// next counts one up.
+func (n *numbers) next() {
+	for i := recordLen - 3; i >= 0; i-- {
+		if n.record[i]++; n.record[i] <= '9' {
+			return
+		}
+		n.record[i] = '0'
+	}
+}
+
 // playNumbers writes so many records.
 func playNumbers(count string) error {
-	n, err := strconv.Atoi(count)
+	left, err := strconv.Atoi(count)
 	if err != nil {
 		return err
 	}
 	var buf []byte
-	for i := range n {
-		buf = append(buf, record(i)...)
-		if len(buf) > 32<<10 || i == n-1 {
+	for n := newNumbers(0); left > 0; n.next() {
+		buf = append(buf, n.record[:recordLen-2]...)
+		buf = append(buf, '\n') // the terminal makes two characters of it
+		if left--; len(buf) > 32<<10 || left == 0 {
 			if _, err := os.Stdout.Write(buf); err != nil {
 				return err
 			}

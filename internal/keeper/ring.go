@@ -68,45 +68,51 @@ func newRing(size int) (fd int, err error) {
 	return fd, nil
 }
 
-// openRing maps a ring and takes in what a killed host had read but not published;
-// recovered is how many bytes those are. The mapping doesn't need fd any more.
-func openRing(fd int) (r *Ring, recovered int, err error) {
+// openRing maps a ring; recover has been called for one that another host used.
+// The mapping doesn't need fd any more.
+func openRing(fd int) (*Ring, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, 0, fmt.Errorf("open a ring: %w", err)
+		return nil, fmt.Errorf("open a ring: %w", err)
 	}
 	if st.Size < minRing || st.Size > maxRing {
-		return nil, 0, fmt.Errorf("open a ring: its size is %d bytes", st.Size)
+		return nil, fmt.Errorf("open a ring: its size is %d bytes", st.Size)
 	}
 	mem, err := unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return nil, 0, fmt.Errorf("map a ring: %w", err)
+		return nil, fmt.Errorf("map a ring: %w", err)
 	}
 	magic, v, window := binary.NativeEndian.Uint64(mem), binary.NativeEndian.Uint32(mem[8:]), binary.NativeEndian.Uint32(mem[12:])
 	if magic != ringMagic || v != ringVersion || window != ringWindow {
 		_ = unix.Munmap(mem)
-		return nil, 0, fmt.Errorf("open a ring: magic %x, version %d, window %d; this host knows %x, %d, %d",
+		return nil, fmt.Errorf("open a ring: magic %x, version %d, window %d; this host knows %x, %d, %d",
 			magic, v, window, uint64(ringMagic), ringVersion, ringWindow)
 	}
-	r = &Ring{
+	return &Ring{
 		mem:  mem,
 		data: mem[ringHeader:],
 		head: (*atomic.Uint64)(unsafe.Pointer(&mem[16])), // aligned: a mapping starts a page
-	}
-	return r, r.recover(), nil
+	}, nil
 }
 
-// recover publishes an interrupted read. It may itself be interrupted anywhere.
-func (r *Ring) recover() int {
-	w := r.window()
-	n := len(w)
+// recover publishes what a killed host had read and not published, and returns how
+// many bytes those are. It may itself be interrupted anywhere. The window is looked
+// at through the file, whose descriptor is fd: looking at a mapped page that was
+// never written would make it take memory.
+func (r *Ring) recover(fd int, scratch []byte) (int, error) {
+	w := scratch[:len(r.window())]
+	pos := ringHeader + r.head.Load()%uint64(len(r.data))
+	n, err := unix.Pread(fd, w, int64(pos))
+	if err != nil {
+		return 0, fmt.Errorf("look into a ring: %w", err)
+	}
 	for n > 0 && w[n-1] == 0 {
 		n--
 	}
 	if n > 0 {
 		r.publish(n)
 	}
-	return n
+	return n, nil
 }
 
 // window is where the next read puts its bytes. It ends where the data does: the

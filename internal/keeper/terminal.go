@@ -38,24 +38,32 @@ type Terminal struct {
 	readNow func(fd uintptr) bool // kept, so that a read allocates nothing
 
 	writing chan struct{} // holds a token while somebody writes
+	// closed is set by Close: a RawConn's own word for it can't be told from others.
+	closed atomic.Bool
 
 	mu       sync.Mutex  // guards what follows
 	draining atomic.Bool // set with the read deadline; read without mu
 	proc     pty.Proc
 }
 
-// newTerminal takes over a master and a ring's descriptor. recovered is what the
-// host before had read and not published.
-func newTerminal(r sessionRecord, master, ring int) (t *Terminal, recovered int, err error) {
-	rg, recovered, err := openRing(ring)
-	_ = unix.Close(ring)
-	if err != nil {
-		_ = unix.Close(master)
+// newTerminal takes over the descriptors of a session: its master and its ring's.
+// With scratch, a window long, it recovers what a killed host had read; without,
+// the ring is new.
+func newTerminal(r sessionRecord, master, ring int, scratch []byte) (t *Terminal, recovered int, err error) {
+	defer unix.Close(ring) // the mapping holds the memory
+	t = &Terminal{id: r.ID, proc: r.proc(), waited: true, writing: make(chan struct{}, 1)}
+	t.file = os.NewFile(uintptr(master), "terminal "+r.ID)
+	if t.ring, err = openRing(ring); err != nil {
+		_ = t.file.Close()
 		return nil, 0, err
 	}
-	t = &Terminal{id: r.ID, ring: rg, proc: r.proc(), waited: true, writing: make(chan struct{}, 1)}
-	t.file = os.NewFile(uintptr(master), "terminal "+r.ID)
-	if t.raw, err = t.file.SyscallConn(); err != nil {
+	if scratch != nil {
+		recovered, err = t.ring.recover(ring, scratch)
+	}
+	if err == nil {
+		t.raw, err = t.file.SyscallConn()
+	}
+	if err != nil {
 		_ = t.Close()
 		return nil, 0, fmt.Errorf("open the terminal: %w", err)
 	}
@@ -106,10 +114,10 @@ func (t *Terminal) Read() (p []byte, seq uint64, err error) {
 		}
 		break
 	}
-	switch {
-	case errors.Is(err, os.ErrClosed):
+	if t.closed.Load() { // the memory of the ring has gone too
 		return nil, 0, os.ErrClosed
-	case err == nil:
+	}
+	if err == nil {
 		err = t.err
 	}
 	if err != nil {
@@ -205,7 +213,7 @@ func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
 		return true
 	})
 	switch {
-	case errors.Is(err, os.ErrClosed):
+	case t.closed.Load():
 		return n, os.ErrClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, ctx.Err()
@@ -222,7 +230,7 @@ func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
 func (t *Terminal) control(f func(fd int) error) error {
 	var failed error
 	err := t.raw.Control(func(fd uintptr) { failed = f(int(fd)) })
-	if errors.Is(err, os.ErrClosed) {
+	if err != nil && t.closed.Load() {
 		return os.ErrClosed
 	}
 	return errors.Join(err, failed)
@@ -269,5 +277,8 @@ func (t *Terminal) End(ctx context.Context, grace time.Duration) error {
 // Close closes this host's end and frees the ring's memory. The session lives on
 // in the keeper until Conn.Release.
 func (t *Terminal) Close() error {
+	if t.closed.Swap(true) {
+		return nil
+	}
 	return errors.Join(t.file.Close(), t.ring.close())
 }

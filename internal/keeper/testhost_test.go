@@ -27,6 +27,7 @@ type hostCall struct {
 	Dir  string
 	Ring int
 	Text string
+	Head int
 }
 
 type hostReply struct {
@@ -41,6 +42,7 @@ type hostReply struct {
 
 	Proc pty.Proc
 	Exit *Exit
+	Head int // bytes of output so far
 }
 
 // hostSession is what a host was given at its start.
@@ -59,6 +61,7 @@ type testHost struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	views   map[string]*view
+	exits   map[string]*Exit // may come before a start has returned
 }
 
 // view is what became of a session.
@@ -67,8 +70,8 @@ type view struct {
 	text     []byte // the last output
 	head     uint64
 	eofs     int
-	exit     *Exit
-	mismatch string // what the ring holds that no numbered record explains
+	closed   chan struct{} // when its reader has ended and closed the terminal
+	mismatch string        // at EOF: what the ring holds that numbered records don't explain
 }
 
 func playHost() error {
@@ -76,10 +79,11 @@ func playHost() error {
 	if err != nil {
 		return err
 	}
-	h := &testHost{conn: conn, views: map[string]*view{}}
+	h := &testHost{conn: conn, views: map[string]*view{}, exits: map[string]*Exit{}}
 	h.changed = sync.NewCond(&h.mu)
 	for _, s := range conn.Sessions() {
-		h.watch(s.Terminal, s.Exit)
+		h.exits[s.ID] = s.Exit
+		h.watch(s.Terminal)
 	}
 	go h.takeExits()
 	l, err := conn.Listener()
@@ -100,9 +104,9 @@ func playHost() error {
 	return nil
 }
 
-// watch reads a terminal. Whatever it was given is checked before.
-func (h *testHost) watch(t *Terminal, exit *Exit) {
-	v := &view{term: t, exit: exit, mismatch: mismatch(t.Ring()), head: t.Ring().Head()}
+// watch reads a terminal.
+func (h *testHost) watch(t *Terminal) {
+	v := &view{term: t, head: t.Ring().Head(), closed: make(chan struct{})}
 	v.text, _ = t.Ring().Tail(4 << 10)
 	h.mu.Lock()
 	h.views[t.ID()] = v
@@ -123,6 +127,8 @@ func (h *testHost) watch(t *Terminal, exit *Exit) {
 			h.changed.Broadcast()
 			h.mu.Unlock()
 			if err != nil && !errors.Is(err, io.EOF) {
+				_ = t.Close()
+				close(v.closed)
 				return
 			}
 		}
@@ -137,10 +143,11 @@ func mismatch(r *Ring) string {
 		return ""
 	}
 	p, at = p[skip:], at+skip
-	for ; len(p) >= recordLen; p, at = p[recordLen:], at+recordLen {
-		if want := record(int(at / recordLen)); !bytes.Equal(p[:recordLen], want) {
-			return fmt.Sprintf("at %d: %q, want %q", at, p[:recordLen], want)
+	for n := newNumbers(int(at / recordLen)); len(p) >= recordLen; n.next() {
+		if !bytes.Equal(p[:recordLen], n.record) {
+			return fmt.Sprintf("at %d: %q, want %q", at, p[:recordLen], n.record)
 		}
+		p, at = p[recordLen:], at+recordLen
 	}
 	return ""
 }
@@ -148,9 +155,7 @@ func mismatch(r *Ring) string {
 func (h *testHost) takeExits() {
 	for e := range h.conn.Exits() {
 		h.mu.Lock()
-		if v := h.views[e.ID]; v != nil {
-			v.exit = &e
-		}
+		h.exits[e.ID] = &e
 		h.changed.Broadcast()
 		h.mu.Unlock()
 	}
@@ -208,30 +213,34 @@ func (h *testHost) do(call hostCall) (hostReply, error) {
 		defer h.mu.Unlock()
 		_, v.text, _ = bytes.Cut(v.text, []byte(call.Text))
 		return hostReply{}, nil
+	case "reach": // waits for so much output
+		h.await(func() bool { return v.head >= uint64(call.Head) })
+		return hostReply{}, nil
 	case "exit": // waits for the command's end
-		h.await(func() bool { return v.exit != nil })
+		h.await(func() bool { return h.exits[call.ID] != nil })
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return hostReply{Exit: v.exit, Proc: v.term.Proc()}, nil
+		return hostReply{Exit: h.exits[call.ID], Proc: v.term.Proc()}, nil
 	case "eof":
 		h.await(func() bool { return v.eofs > 0 })
 		return hostReply{}, nil
-	case "check": // the numbered output: complete so far and nothing else
+	case "check": // numbered output, at its end: what the ring holds is nothing else
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if v.mismatch != "" {
 			return hostReply{}, errors.New(v.mismatch)
 		}
-		return hostReply{Hosts: int(v.head)}, nil
+		return hostReply{Head: int(v.head)}, nil
 	case "close": // ends the session and forgets it
-		if err := v.term.End(context.Background(), 50*time.Millisecond); err != nil {
+		if err := v.term.End(context.Background(), 10*time.Millisecond); err != nil {
 			return hostReply{}, err
 		}
-		h.await(func() bool { return v.exit != nil })
+		h.await(func() bool { return h.exits[call.ID] != nil })
 		h.mu.Lock()
 		delete(h.views, call.ID)
 		h.mu.Unlock()
 		v.term.Drain()
+		<-v.closed
 		return hostReply{}, h.conn.Release(call.ID)
 	}
 	return hostReply{}, fmt.Errorf("no operation %q", call.Op)
@@ -267,9 +276,7 @@ func (h *testHost) info() hostReply {
 func (h *testHost) start(call hostCall) (hostReply, error) {
 	h.mu.Lock()
 	old := h.views[call.ID]
-	if old != nil {
-		old.exit = nil
-	}
+	delete(h.exits, call.ID)
 	h.mu.Unlock()
 	t, err := h.conn.Start(context.Background(), StartRequest{
 		ID: call.ID, Argv: call.Argv, Env: call.Env, Dir: call.Dir, Ring: call.Ring,
@@ -279,7 +286,7 @@ func (h *testHost) start(call hostCall) (hostReply, error) {
 		return hostReply{}, err
 	}
 	if old == nil {
-		h.watch(t, nil)
+		h.watch(t)
 	}
 	return hostReply{Proc: t.Proc()}, nil
 }
