@@ -99,7 +99,8 @@ type Seen struct {
 }
 
 // Ready reports whether the agent takes input, and which sign says so. A dialog on
-// the screen means that it does not, whatever the signs. Without any sign in the
+// the screen means that it does not, whatever the signs, and so does a composer that
+// the manifest describes and that is not there. Without any sign in the
 // manifest nothing is known, and the answer is false with an empty sign: the caller
 // then waits for a bounded time only.
 func (m *Manifest) Ready(v ScreenView, seen Seen) (ok bool, sign string) {
@@ -110,8 +111,13 @@ func (m *Manifest) Ready(v ScreenView, seen Seen) (ok bool, sign string) {
 		return false, "a dialog is open: " + d.Question
 	}
 	r := m.ReadySigns
-	if r.Composer && m.ComposerRule.find(v).Empty {
-		return true, "the composer is empty"
+	if m.ComposerRule != nil {
+		switch c := m.ComposerRule.find(v); {
+		case !c.Found: // a pager, a picker, or a version that draws it otherwise
+			return false, "the composer is not on the screen"
+		case c.Empty && r.Composer:
+			return true, "the composer is empty"
+		}
 	}
 	if r.Program != "" && seen.Program == r.Program {
 		return true, "OSC 7501 says " + r.Program

@@ -103,7 +103,7 @@ func manifestShape() *shape {
 		opt("prompt", objectOf("How a first prompt can be passed at launch. Without this it is typed once the agent is ready.",
 			req("arg", checked("Template of words with {prompt}, put last.", checkTemplate("{prompt}"))),
 			opt("maxBytes", &shape{kind: isNumber, doc: "Longer prompts are typed.", min: 1, max: 131_000}))),
-		opt("ready", objectOf("What shows that the agent takes input. Any one sign is enough, as long as no dialog is on the screen.",
+		opt("ready", objectOf("What shows that the agent takes input. Any one sign is enough, as long as no dialog is on the screen and, where the manifest describes the composer, that is.",
 			opt("program", state("State that OSC 7501 says.")),
 			opt("file", state("State that the status file says.")),
 			opt("hook", plain("Name of a hook event.")),
@@ -160,7 +160,7 @@ func composerShape() *shape {
 }
 
 func dialogShape() *shape {
-	return objectOf("",
+	s := objectOf("",
 		req("name", checked("For explanations.", checkLine)),
 		req("kind", dialogKind()),
 		opt("top", pattern("The row that the dialog begins with, such as a rule across the screen.")),
@@ -172,9 +172,17 @@ func dialogShape() *shape {
 		opt("within", whole("How many rows from the last one that is not blank the footer may lie; 3 by default.")),
 		opt("body", pattern("The rows around what the dialog is about; between them stands the detail.")),
 		opt("ignore", patterns("Rows that are no detail.")),
+		opt("wrap", yesNo("Rows below an option that are indented like its label go on with it.")),
+		opt("bare", yesNo("There are no options to read: title and footer are enough.")),
 		opt("cursor", yesNo("The terminal's cursor, hidden or not, is on the row of the mark.")),
 		opt("answer", oneOf("How an option is chosen: by its number, or by moving the mark to it and Return.", answerNumber, answerMove)),
 		opt("next", checked("Key that leaves a dialog in which several options can be ticked, as `send --key` spells it.", checkLine)))
+	s.also = func(n *node, say func(*node, string, string)) {
+		if n.get("bare").text() == "true" && (n.get("title") == nil || n.get("footer") == nil) {
+			say(n, "bare", "needs title and footer: there is nothing else to go by")
+		}
+	}
+	return s
 }
 
 func statusFileShape() *shape {

@@ -22,6 +22,8 @@ type DialogRule struct {
 	Ignore   []Pattern      `json:"ignore,omitempty"` // rows that are no detail
 	Footer   []Pattern      `json:"footer,omitempty"`
 	Within   int            `json:"within,omitempty"`
+	Wrap     bool           `json:"wrap,omitempty"`   // rows below an option go on with its label
+	Bare     bool           `json:"bare,omitempty"`   // there are no options to read
 	Cursor   bool           `json:"cursor,omitempty"` // the terminal's cursor is on the row of the mark
 	Answer   string         `json:"answer,omitempty"`
 	Next     string         `json:"next,omitempty"` // key that leaves a dialog of several choices
@@ -86,6 +88,9 @@ func (r *DialogRule) find(v ScreenView) *api.Dialog {
 	if foot < 0 {
 		return nil
 	}
+	if r.Bare {
+		return r.bare(v, foot)
+	}
 	options := r.options(v, foot)
 	if options == nil {
 		return nil
@@ -106,6 +111,16 @@ func (r *DialogRule) find(v ScreenView) *api.Dialog {
 		d.Options = append(d.Options, opt)
 	}
 	return d
+}
+
+// bare finds a dialog by title and footer alone.
+func (r *DialogRule) bare(v ScreenView, foot int) *api.Dialog {
+	top := r.top(v, foot)
+	if top < 0 || !r.titled(v, top, foot) {
+		return nil
+	}
+	question, _, _ := r.question(v, top, foot)
+	return &api.Dialog{Kind: r.Kind, Question: question}
 }
 
 // footer is the row of the footer, or the one after the last row for a dialog that
@@ -149,10 +164,30 @@ func (r *DialogRule) options(v ScreenView, foot int) []optionRow {
 		}
 		options = append(options, up[i])
 	}
+	if r.Wrap {
+		r.unwrap(v, options, foot)
+	}
 	if marks != 1 || len(options) == 1 && options[0].number == 0 {
 		return nil
 	}
 	return options
+}
+
+// unwrap adds to each label the rows below it that are indented as far.
+func (r *DialogRule) unwrap(v ScreenView, options []optionRow, foot int) {
+	for i := range options {
+		o, end := &options[i], foot
+		if i+1 < len(options) {
+			end = options[i+1].y
+		}
+		for y := o.y + 1; y < end; y++ {
+			row := []rune(v.row(y))
+			if len(row) <= o.column || !isBlank(string(row[:o.column])) {
+				break
+			}
+			o.label = clean(o.label+" "+string(row), maxLabel)
+		}
+	}
 }
 
 // follows reports whether below, the option found last, can be the next one after o.

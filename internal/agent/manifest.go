@@ -77,7 +77,8 @@ type PromptArg struct {
 }
 
 // ReadySigns say what shows that the composer takes input. Any one of the given signs
-// is enough, as long as no dialog is on the screen.
+// is enough, as long as no dialog is on the screen and, where the manifest describes
+// the composer, that is.
 type ReadySigns struct {
 	Program  string    `json:"program,omitempty"`  // state that OSC 7501 says
 	File     string    `json:"file,omitempty"`     // state that the status file says
