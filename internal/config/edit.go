@@ -15,9 +15,10 @@ import (
 // read-only: that is a wish, not an obstacle.
 var ErrReadOnly = errors.New("read-only")
 
-// editMu orders the edits of this process, so that two of them never start
-// from the same old content. Other processes are noticed, see EditFile.
-var editMu sync.Mutex
+// editLocks order the edits of one file within this process, so that two of
+// them never start from the same old content: a *sync.Mutex per path. Other
+// processes are noticed, see EditFile.
+var editLocks sync.Map
 
 // maxEditTries is how often an edit starts again because another program wrote
 // the file in between.
@@ -28,19 +29,21 @@ const maxEditTries = 4
 //
 // The edit gets nil for a file that does not exist, and may give nil to remove
 // the file or to leave it absent. It is called again if another program writes the file
-// meanwhile; an error of it is returned as it is and nothing is touched.
+// meanwhile; an error of it is returned as it is and nothing is touched. It may
+// edit other files, not this one.
 //
 // Links are followed and stay links; mode and owner of an existing file stay,
 // a new one gets perm. The new content goes to a temporary file in the same
 // folder, is synced and renamed over the old one, so a crash or a full disk leaves
 // one of the two. A file without write permission gives ErrReadOnly.
 func EditFile(path string, perm fs.FileMode, edit func(old []byte) ([]byte, error)) (changed bool, err error) {
-	editMu.Lock()
-	defer editMu.Unlock()
 	target, err := followLinks(path)
 	if err != nil {
 		return false, err
 	}
+	lock, _ := editLocks.LoadOrStore(target, new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	for range maxEditTries {
 		old, fi, err := readRegular(target)
 		if err != nil {
