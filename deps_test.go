@@ -34,11 +34,11 @@ var dependencies = map[string]dependency{
 	"github.com/spf13/pflag": {why: "the flags of cobra's commands, for their help", in: []string{"internal/cli"}},
 	"golang.org/x/sys": {
 		why: "terminals, processes and passed descriptors need system calls that the standard library has frozen out",
-		in:  []string{"internal/cli", "internal/client", "internal/keeper", "internal/pty"},
+		in:  []string{"internal/cli", "internal/client", "internal/demo", "internal/keeper", "internal/pty"},
 	},
 	"golang.org/x/term": {
 		why: "raw mode and size of the person's own terminal, on each system as it has to be done there",
-		in:  []string{"internal/cli"},
+		in:  []string{"internal/cli", "internal/demo"},
 	},
 	"modernc.org/sqlite": {
 		why: "SQLite without a C compiler: transactions and durability that a file format of our own would have to grow",

@@ -31,7 +31,7 @@ var layout = map[string][]string{
 	"internal/cli":       {"internal/agent", "internal/api", "internal/client", "internal/config", "internal/demo", "internal/integrate", "internal/tui", "internal/vt"},
 	"internal/client":    {"internal/api", "internal/config"},
 	"internal/config":    {"internal/api"},
-	"internal/demo":      {"internal/api", "internal/config"},
+	"internal/demo":      {"internal/api", "internal/config", "internal/vt"}, // vt: one measure of text for all who draw
 	"internal/host":      {"internal/agent", "internal/api", "internal/config", "internal/integrate", "internal/keeper", "internal/notify", "internal/pty", "internal/store", "internal/vt"},
 	"internal/integrate": {"internal/agent", "internal/config"},
 	"internal/keeper":    {"internal/config", "internal/pty"},
@@ -57,7 +57,6 @@ var layout = map[string][]string{
 // planned are the packages of the table that nobody has written yet. Whoever adds
 // one takes it out of here in the same commit.
 var planned = map[string]bool{
-	"internal/demo":     true,
 	"internal/host":     true,
 	"internal/notify":   true,
 	"internal/server":   true,

@@ -27,6 +27,9 @@ func run(args, environ []string) int {
 
 // exitCode is the table of exit codes that scripts branch on.
 func exitCode(err error) int {
+	if code, ok := errors.AsType[cli.Exit](err); ok {
+		return int(code)
+	}
 	switch {
 	case err == nil:
 		return 0

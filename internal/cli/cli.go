@@ -36,6 +36,12 @@ var (
 	errPrinted = errors.New("failed")
 )
 
+// An Exit ends the process with a code that a program run inside it chose. What
+// there was to say has been said.
+type Exit int
+
+func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // Roles are the daemon's processes, which run from the same program.
 type Roles struct {
 	Keeper func(ctx context.Context, env config.Env) error // termio daemon run
@@ -82,6 +88,9 @@ func (a *App) Run(ctx context.Context, args []string) error {
 // PrintError prints an error as the contract has it: the error object on
 // standard output with --json, one line on standard error without.
 func (a *App) PrintError(err error) {
+	if _, ended := errors.AsType[Exit](err); ended {
+		return
+	}
 	switch {
 	case err == nil, errors.Is(err, ErrTimedOut), errors.Is(err, errPrinted):
 		return
