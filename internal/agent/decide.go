@@ -127,9 +127,6 @@ func (mc *Machine) level() (Channel, *word) {
 	return found, best
 }
 
-// rest is the state of a level that is neither busy nor asking.
-func (w *word) rest() bool { return w.Status != api.Working && w.Status != api.NeedsYou }
-
 // attention says whether the session is blocked on its person: by a dialog on the
 // screen, by a level, or by a hook whose question has not been settled since.
 func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, bool) {

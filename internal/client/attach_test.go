@@ -20,7 +20,6 @@ type peer struct {
 	request string
 	conn    net.Conn
 	in      *api.FrameReader
-	gone    chan struct{} // closing it lets the handler return
 }
 
 // attachHost upgrades attach calls and hands their other end to the test.

@@ -156,8 +156,11 @@ func randomStream(r *rand.Rand, n int) []byte {
 
 // screens of awkward sizes, with and without history.
 var sizes = []Options{
-	{Cols: 20, Rows: 6, History: 50}, {Cols: 80, Rows: 24}, {Cols: 1, Rows: 1, History: 5},
-	{Cols: 2, Rows: 3, History: 10}, {Cols: 7, Rows: 4, History: 1000},
+	{Cols: 20, Rows: 6, History: 50},
+	{Cols: 80, Rows: 24},
+	{Cols: 1, Rows: 1, History: 5},
+	{Cols: 2, Rows: 3, History: 10},
+	{Cols: 7, Rows: 4, History: 1000},
 }
 
 func TestRandomStreams(t *testing.T) {

@@ -170,10 +170,19 @@ var modNames = [...]struct {
 	name string
 	mod  Mods
 }{
-	{"ctrl", Ctrl}, {"control", Ctrl}, {"c", Ctrl},
-	{"alt", Alt}, {"opt", Alt}, {"option", Alt}, {"m", Alt}, {"meta", Alt},
-	{"shift", Shift}, {"s", Shift},
-	{"super", Super}, {"cmd", Super}, {"command", Super},
+	{"ctrl", Ctrl},
+	{"control", Ctrl},
+	{"c", Ctrl},
+	{"alt", Alt},
+	{"opt", Alt},
+	{"option", Alt},
+	{"m", Alt},
+	{"meta", Alt},
+	{"shift", Shift},
+	{"s", Shift},
+	{"super", Super},
+	{"cmd", Super},
+	{"command", Super},
 	{"hyper", Hyper},
 }
 
