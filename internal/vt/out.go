@@ -153,6 +153,15 @@ func (s *Screen) Held() int {
 // always cut between sequences.
 type Filter struct{ held []byte }
 
+// NewFilter makes a filter that goes on where s is now: a sequence that has begun
+// and may be a query is held already.
+func NewFilter(s *Screen) Filter {
+	if s.Held() == 0 {
+		return Filter{}
+	}
+	return Filter{held: s.AppendUnfinished(nil)}
+}
+
 // Append appends what p adds for the other terminal. It is called once after
 // each s.Write(p), in order.
 func (f *Filter) Append(dst, p []byte, s *Screen) []byte {
