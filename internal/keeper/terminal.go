@@ -226,6 +226,34 @@ func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
 	return n, nil
 }
 
+// TryWrite types what of p the program's terminal takes at once, without waiting;
+// n is how much that was, 0 while somebody else writes.
+func (t *Terminal) TryWrite(p []byte) (n int, err error) {
+	select {
+	case t.writing <- struct{}{}:
+	default:
+		return 0, nil
+	}
+	defer func() { <-t.writing }()
+	err = t.control(func(fd int) error {
+		for n < len(p) {
+			m, err := syscall.Write(fd, p[n:])
+			if m > 0 {
+				n += m
+			}
+			switch {
+			case errors.Is(err, syscall.EINTR):
+			case errors.Is(err, syscall.EAGAIN):
+				return nil
+			case err != nil:
+				return fmt.Errorf("write to the terminal: %w", err)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
 // control runs f with the master's descriptor.
 func (t *Terminal) control(f func(fd int) error) error {
 	var failed error
@@ -257,6 +285,16 @@ func (t *Terminal) Modes() (m pty.Modes, err error) {
 		return err
 	})
 	return m, err
+}
+
+// ForegroundGroup returns the process group that keys go to, 0 when there is none.
+// It is one system call and looks at no process.
+func (t *Terminal) ForegroundGroup() (group int, err error) {
+	err = t.control(func(fd int) (err error) {
+		group, err = pty.Foreground(fd)
+		return err
+	})
+	return group, err
 }
 
 // Foreground returns the process that keys go to. pty.ErrGone when there is none.
