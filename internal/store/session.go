@@ -160,6 +160,14 @@ func (s *Store) CloseSession(id api.SessionID, c Closing, e *api.Event) error {
 	return err
 }
 
+// ForgetSession removes a session that never came to life: its start failed. It is
+// no error if there is none.
+func (s *Store) ForgetSession(id api.SessionID) error {
+	return s.write(fmt.Sprintf("forget session %s", id), func(q *queries) error {
+		return q.exec("DELETE FROM sessions WHERE id = ?", string(id))
+	})
+}
+
 // mustChange makes a change of no row an error.
 func mustChange(n int64, err error) error {
 	if err == nil && n == 0 {
