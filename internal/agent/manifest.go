@@ -2,6 +2,8 @@ package agent
 
 import (
 	"cmp"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -236,6 +238,36 @@ func (m *Manifest) Program() string {
 		return words[0]
 	}
 	return ""
+}
+
+// StartedBy reports whether a process with these arguments, the program first, was
+// started by the agent's command.
+func (m *Manifest) StartedBy(args []string) bool {
+	if m.IsShell() || len(args) == 0 {
+		return false
+	}
+	words, err := splitWords(m.Command)
+	if err != nil || len(words) == 0 || len(words) > len(args) || path.Base(words[0]) != path.Base(args[0]) {
+		return false
+	}
+	return slices.Equal(words[1:], args[1:len(words)])
+}
+
+// HasComposer reports whether the manifest says how to recognise the composer.
+func (m *Manifest) HasComposer() bool { return m != nil && m.ComposerRule != nil }
+
+// ShowsPrompts reports whether anything shows that the agent took a prompt: a channel,
+// its composer or its transcript.
+func (m *Manifest) ShowsPrompts() bool {
+	return m != nil && (m.hasChannel() || m.HasComposer() || m.TranscriptRules != nil)
+}
+
+// TranscriptTellsEnd reports whether a line of the transcript says that a turn ended.
+func (m *Manifest) TranscriptTellsEnd() bool {
+	if m == nil || m.TranscriptRules == nil {
+		return false
+	}
+	return slices.ContainsFunc(m.TranscriptRules.Rules, func(r TranscriptRule) bool { return r.State == string(api.Done) })
 }
 
 // ChoosesID reports whether we choose the conversation's id at launch.
