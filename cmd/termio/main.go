@@ -19,7 +19,7 @@ func run(args, environ []string) int {
 	if cli.ReportFast(args, environ) {
 		return 0
 	}
-	app := cli.New(environ, cli.Roles{Keeper: runKeeper})
+	app := cli.New(environ, cli.Roles{Keeper: runKeeper, Host: runHost})
 	err := app.Run(context.Background(), args)
 	app.PrintError(err)
 	return exitCode(err)

@@ -1,0 +1,211 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/store"
+)
+
+// CloseSession ends a session: everything that runs on its terminal, with grace. A
+// work tree that was made for it stays: what is in it is somebody's work.
+func (h *Host) CloseSession(ctx context.Context, c Caller, target string) (api.CloseReply, error) {
+	s, err := h.find(c, target)
+	if err != nil {
+		return api.CloseReply{}, err
+	}
+	title := s.displayTitle()
+	s.close(reasonClosed)
+	select {
+	case <-s.ended:
+		return api.CloseReply{Head: api.OKHead(), Closed: s.id.Link(), Title: title}, nil
+	case <-ctx.Done():
+		return api.CloseReply{}, ctx.Err()
+	}
+}
+
+// close begins the end of a session; ended tells when it is done.
+func (s *session) close(reason string) {
+	s.mu.Lock()
+	begun := s.closing != "" || s.closed
+	if !begun {
+		s.closing = reason
+	}
+	s.mu.Unlock()
+	if !begun {
+		s.h.wg.Go(func() { s.endProcesses(s.h.ctx) })
+	}
+}
+
+// endProcesses ends what runs on the terminal. The keeper then tells the exit of its
+// leader, which ends the session; if that has ended before, or nothing can end it, the
+// session ends here.
+func (s *session) endProcesses(ctx context.Context) {
+	if err := s.term.End(ctx, s.h.settings().CloseGrace); err != nil {
+		s.log.Error("processes left", "error", err)
+		s.finish(fmt.Sprintf("%s; %v", reasonClosed, err))
+		return
+	}
+	s.finish(reasonClosed)
+}
+
+// Stop ends every session and then the daemon: Stopped is closed when that is done.
+func (h *Host) Stop(ctx context.Context) (api.StopReply, error) {
+	open := h.open()
+	if err := h.keeper.StopKeeper(); err != nil {
+		h.log.Warn("the keeper cannot be asked to stop", "error", err)
+	}
+	h.daemonStops()
+	select {
+	case <-h.stopped:
+	case <-ctx.Done():
+		return api.StopReply{}, ctx.Err()
+	}
+	return api.StopReply{Head: api.OKHead(), Stopped: true, Closed: len(open)}, nil
+}
+
+// daemonStops marks every session as ending and closes stopped when all have ended.
+// The keeper ends their processes; where it is gone, the host does.
+func (h *Host) daemonStops() {
+	h.stop.Do(func() {
+		h.mu.Lock()
+		h.closing = true
+		h.mu.Unlock()
+		h.wg.Go(func() {
+			var all sync.WaitGroup
+			for _, s := range h.open() {
+				s.close(reasonStopped)
+				all.Go(func() { <-s.ended })
+			}
+			all.Wait()
+			close(h.stopped)
+		})
+	})
+}
+
+// stopping reports whether the daemon is ending its sessions.
+func (h *Host) stopping() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closing && h.ctx.Err() == nil
+}
+
+// keeperLost is called when the keeper has gone: if it was stopping, so does the host;
+// if it died, sessions go on, and new ones cannot be started.
+func (h *Host) keeperLost() {
+	select {
+	case <-h.keeper.Stopping():
+		h.daemonStops()
+	default:
+		h.log.Error("the keeper has gone; sessions go on, but none can be started", "sessions", len(h.open()))
+	}
+}
+
+// Resume starts a session that has ended again: a new process under the same link. An
+// agent goes on with the same conversation, exactly or not at all.
+func (h *Host) Resume(ctx context.Context, c Caller, target string) (api.StartReply, error) {
+	sc, err := h.scopeOf(c)
+	if err != nil {
+		return api.StartReply{}, err
+	}
+	rec, err := h.findEnded(sc, target)
+	if err != nil {
+		if s, open := h.findIn(sc, target); open == nil {
+			return api.StartReply{}, api.NewError(api.BadRequest, fmt.Sprintf("session %s has not ended", s.id.Link()))
+		}
+		return api.StartReply{}, err
+	}
+	man, ok := h.catalogue().Find(rec.AgentID)
+	if !ok {
+		return api.StartReply{}, api.NewError(api.BadAgent, fmt.Sprintf("there is no agent %q any more", rec.AgentID))
+	}
+	if fi, err := os.Stat(rec.Folder); err != nil || !fi.IsDir() {
+		return api.StartReply{}, api.NewError(api.StartFailed, fmt.Sprintf("the session's folder %s is gone", rec.Folder))
+	}
+	project, err := h.projectOf(rec)
+	if err != nil {
+		return api.StartReply{}, err
+	}
+	resumed, fresh, err := h.decideResume(&rec, man)
+	if err != nil {
+		return api.StartReply{}, err
+	}
+	s, err := h.restart(ctx, launch{
+		rec: rec, man: man, project: project, resume: resumed, size: sizeOf(rec.Cols, rec.Rows),
+	})
+	if err != nil {
+		return api.StartReply{}, err
+	}
+	return api.StartReply{
+		Head: api.OKHead(), Target: s.id.Link(), Title: s.displayTitle(), Created: true, Resumed: resumed, Fresh: fresh,
+	}, nil
+}
+
+// decideResume settles how an agent goes on. fresh says that there was nothing to go
+// on with.
+func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, fresh bool, err error) {
+	if man.IsShell() {
+		return false, false, nil
+	}
+	d := agent.Decide(man, h.place(rec.ConfigEnv), rec.Conversation, rec.Prompted)
+	switch d.Verdict {
+	case agent.VerdictResume:
+		for _, s := range h.open() {
+			if r := s.record(); r.Conversation == rec.Conversation && r.AgentID == rec.AgentID {
+				return false, false, api.NewError(api.BadRequest, fmt.Sprintf("its conversation is open in %s", s.id.Link()))
+			}
+		}
+		return true, false, nil
+	case agent.VerdictUnknown:
+		return false, false, api.NewError(api.StartFailed, "its conversation cannot be looked up now: "+d.Why)
+	case agent.VerdictMissing:
+		if rec.Conversation != "" {
+			rec.ConversationPast = append(rec.ConversationPast, rec.Conversation)
+		}
+		rec.Conversation, rec.Prompted, rec.Transcript = "", false, ""
+	}
+	if man.ChoosesID() && rec.Conversation == "" {
+		rec.Conversation = string(newID())
+	}
+	return false, true, nil
+}
+
+// restart brings a record that was closed to life again. After an error it is as
+// closed as before.
+func (h *Host) restart(ctx context.Context, l launch) (*session, error) {
+	was := l.rec.Closing
+	plan, err := h.plan(ctx, &l.rec, l.man, l.resume, "")
+	if err != nil {
+		return nil, err
+	}
+	l.rec.Closing = store.Closing{}
+	l.rec.Status, l.rec.StatusSince, l.rec.Machine = api.Idle, time.Now(), nil
+	if !l.man.IsShell() {
+		l.rec.Kind = store.KindAgent
+	}
+	if err := h.store.PutSession(l.rec); err != nil {
+		return nil, err
+	}
+	s := h.newSession(l.rec, l.man, l.project)
+	if err := h.startIn(ctx, s, plan, l.size); err != nil {
+		s.cancel()
+		l.rec.Closing = was
+		if perr := h.store.PutSession(l.rec); perr != nil {
+			h.log.Error("session not closed again", "session", l.rec.ID, "error", perr)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// projectOf is the project that a record belongs to.
+func (h *Host) projectOf(rec store.Session) (store.Project, error) {
+	sc := scope{fromRec: rec}
+	err := h.ownProject(&sc)
+	return sc.project, err
+}

@@ -1,0 +1,491 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/vt"
+)
+
+// MaxText bounds, in bytes, the text of one send or prompt.
+const MaxText = 4 << 20
+
+// Times of delivery.
+const (
+	readyPatience    = 30 * time.Second // an agent that never shows its sign is typed to after this, if no dialog is open
+	evidencePatience = 2 * time.Second  // for a sign that the agent took the text
+	takePatience     = 3 * time.Second  // for a paste to show in the composer before Return is pressed
+	answerPatience   = 2 * time.Second  // for a dialog to close
+	busyPatience     = 10 * time.Second // a send that waits for its turn longer is answered with queued
+	maxHeld          = 16               // lines that wait for a composer
+)
+
+// A delivery is one text, or some keys, on the way into a session.
+type delivery struct {
+	s       *session
+	run     *running // whom it is for: nobody else ever gets it
+	text    string
+	keys    []vt.Key
+	enter   bool
+	insist  bool // the person insists that it is an answer
+	force   bool // also over a draft
+	back    bool // a worker's line back to its spawner: it waits instead of being refused
+	first   bool // the prompt of a spawn or the command of a run
+	command bool // the command of a run
+	waiter  *waiter
+
+	// An answer to the dialog that was open when it was sent.
+	answer    *agent.Answer // nil: it is none
+	dialog    *api.Dialog
+	dialogSeq uint64
+
+	done       chan struct{} // closed with what follows
+	how        api.Delivery
+	err        error
+	transcript string
+	cursor     *int64 // whole lines of the transcript before the text went in
+
+	// Of the goroutine that delivers.
+	drafted bool // the text was seen in the composer
+	before  taken
+}
+
+// taken is what can show that an agent took a text: each of them moves.
+type taken struct {
+	turn, prompts uint64
+	looks         uint64
+	lines         int64
+	status        api.Status
+}
+
+// start runs the delivery in a goroutine of the session. It is not ended by
+// the sender's going away: half a delivery is worse than one nobody waits for.
+func (d *delivery) start() error {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	if d.s.closed {
+		return notLive(d.s.id)
+	}
+	d.startLocked()
+	return nil
+}
+
+func (d *delivery) startLocked() {
+	d.done = make(chan struct{})
+	d.s.wg.Go(func() {
+		defer close(d.done)
+		ctx := d.s.ctx
+		switch {
+		case d.answer != nil:
+			d.how, d.err = d.giveAnswer(ctx)
+		case d.text == "":
+			d.how, d.err = d.pressKeys(ctx)
+		default:
+			d.how, d.err = d.deliver(ctx)
+		}
+		if d.err != nil {
+			d.failed()
+		}
+	})
+}
+
+// failed tells those who wait for the delivery's outcome, and everybody if the text
+// was what the session is for.
+func (d *delivery) failed() {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := asAPI(api.Internal, "deliver the text", d.err)
+	if d.waiter != nil {
+		d.waiter.fail(err)
+	}
+	if s.closed || !d.first && !d.back {
+		return
+	}
+	s.log.Warn("text not delivered", "error", d.err)
+	if d.first {
+		head, _, _ := strings.Cut(err.Message, "\n")
+		s.trouble = "its prompt was not delivered: " + head
+		s.publishLocked(time.Now(), s.trouble)
+	}
+}
+
+// pressKeys presses keys, whatever is on the screen: they were asked for one by one.
+func (d *delivery) pressKeys(ctx context.Context) (api.Delivery, error) {
+	if err := d.s.in.lock(ctx); err != nil {
+		return "", d.gone()
+	}
+	defer d.s.in.unlock()
+	d.transcript, d.cursor = d.s.cursor(d.run)
+	if err := d.press(); err != nil {
+		return "", err
+	}
+	return api.Typed, nil
+}
+
+// deliver waits for its turn, for an agent that takes input and a composer that
+// is free, types, and looks for evidence that the agent took it.
+func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
+	s := d.s
+	select {
+	case s.lane <- struct{}{}:
+	case <-ctx.Done():
+		return "", d.gone()
+	}
+	defer func() { <-s.lane }()
+	if err := d.awaitReady(ctx); err != nil {
+		return "", err
+	}
+	d.transcript, d.cursor = s.cursor(d.run)
+	if err := d.put(ctx); err != nil {
+		return "", err
+	}
+	if !d.enter {
+		return api.Typed, nil
+	}
+	return d.confirm(ctx)
+}
+
+// awaitReady waits until the program takes input. While a dialog is open nothing
+// is typed, however long that takes: its person answers it, or the session ends.
+func (d *delivery) awaitReady(ctx context.Context) error {
+	s := d.s
+	patience := time.NewTimer(readyPatience)
+	defer patience.Stop()
+	select {
+	case <-d.run.ready:
+		return nil
+	case <-d.run.gone:
+		return d.gone()
+	case <-ctx.Done():
+		return d.gone()
+	case <-patience.C:
+	}
+	open := func() bool { return s.run != d.run || s.machine.Status() != api.NeedsYou }
+	for !s.await(ctx, time.Hour, open) {
+		if ctx.Err() != nil {
+			return d.gone()
+		}
+	}
+	s.log.Warn("agent shows no sign that it takes input; typing all the same", "agent", d.run.man.ID)
+	return nil
+}
+
+// put types the text, its keys and Return, as one piece for everybody else.
+func (d *delivery) put(ctx context.Context) error {
+	s := d.s
+	if err := s.in.lock(ctx); err != nil {
+		return d.gone()
+	}
+	defer s.in.unlock()
+	p, err := d.encode()
+	if err != nil {
+		return err
+	}
+	if len(p) > 0 {
+		if err := s.in.write(p); err != nil {
+			return d.gone()
+		}
+		d.awaitTaken(ctx, len(p))
+	}
+	return d.press()
+}
+
+// encode checks that the composer is free and gives the text as the program
+// wants it.
+func (d *delivery) encode() ([]byte, error) {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := d.checkLocked(); err != nil {
+		return nil, err
+	}
+	text := d.text
+	if d.command {
+		var err error
+		if text, err = s.commandLine(text); err != nil {
+			return nil, err
+		}
+	} else if err := d.checkLinesLocked(); err != nil {
+		return nil, err
+	}
+	if d.waiter != nil {
+		d.waiter.typing(text)
+	}
+	return s.screen.AppendPaste(nil, text), nil
+}
+
+// checkLocked looks at the screen as it is now: no dialog may get this text, no
+// draft may be merged with it.
+func (d *delivery) checkLocked() error {
+	s := d.s
+	if s.closed || s.run != d.run {
+		return d.goneLocked()
+	}
+	if d.run.shell() {
+		return nil
+	}
+	s.lookLocked(time.Now())
+	if d.text != "" {
+		if dialog, open := s.dialogLocked(); open {
+			return s.needsYouLocked(dialog)
+		}
+	}
+	if c := s.look.composer; d.text != "" && c.Found && !c.Empty && !d.force && !s.ownDraft {
+		return api.NewError(api.Busy, fmt.Sprintf("somebody's draft is in the composer: %q; wait until it is sent, or use --force", printable(c.Draft)))
+	}
+	return nil
+}
+
+// dialogLocked is the dialog that is open now, by what the channels say and by
+// what the screen shows. A usage limit takes the next prompt.
+func (s *session) dialogLocked() (*api.Dialog, bool) {
+	if d, ok := s.run.man.FindDialog(s.viewLocked()); ok {
+		if m := s.machine.Dialog(); m != nil && d.Question == "" {
+			c := *d
+			c.Question, c.Detail = m.Question, m.Detail
+			d = &c
+		}
+		return d, true
+	}
+	if s.machine.Status() != api.NeedsYou {
+		return nil, false
+	}
+	d := s.machine.Dialog()
+	if d != nil && d.Kind == api.DialogLimit {
+		return nil, false
+	}
+	return d, true
+}
+
+// maxLine is how many bytes of a line a terminal in canonical mode keeps.
+const maxLine = 4095
+
+// checkLinesLocked refuses a line that the terminal itself would cut: the program
+// reads whole lines, and the kernel drops what is past its buffer.
+func (d *delivery) checkLinesLocked() error {
+	modes, err := d.s.term.Modes()
+	if err != nil || !modes.Canonical {
+		return nil
+	}
+	for line := range strings.Lines(d.text) {
+		if n := len(strings.TrimRight(line, "\r\n")); n > maxLine {
+			return api.NewError(api.BadRequest, fmt.Sprintf("a line of %d bytes: the program reads whole lines, of which the terminal keeps %d bytes; put the text into a file", n, maxLine))
+		}
+	}
+	return nil
+}
+
+// awaitTaken waits until the agent has taken the paste in: it shows in the
+// composer, and the time that the agent needs between a paste and Return has
+// passed. Return pressed too soon is swallowed, or becomes part of the text.
+func (d *delivery) awaitTaken(ctx context.Context, n int) {
+	s := d.s
+	if d.run.shell() || !d.enter {
+		return
+	}
+	submit := d.run.man.Timings().Submit
+	began := time.Now()
+	// A long paste takes an agent longer: a second for each 100 KB or so.
+	patience := takePatience + time.Duration(n)*10*time.Microsecond
+	d.drafted = s.await(ctx, patience, func() bool {
+		if s.run != d.run || s.closed {
+			return true
+		}
+		c := s.look.composer
+		return c.Found && !c.Empty || !d.run.man.HasComposer()
+	}) && d.run.man.HasComposer()
+	if rest := submit - time.Since(began); rest > 0 {
+		s.await(ctx, rest, func() bool { return s.run != d.run || s.closed })
+	}
+}
+
+// press presses the keys, or Return, having looked once more: a dialog may have
+// opened since, and a Return would answer it.
+func (d *delivery) press() error {
+	s := d.s
+	s.mu.Lock()
+	if s.closed || s.run != d.run {
+		s.mu.Unlock()
+		return d.gone()
+	}
+	now := time.Now()
+	if !d.run.shell() {
+		s.lookLocked(now)
+		if dialog, open := s.dialogLocked(); open && d.text != "" {
+			err := s.needsYouLocked(dialog)
+			s.mu.Unlock()
+			err.Message = "the text was typed but not submitted, because a dialog opened meanwhile; " + err.Message
+			return err
+		}
+	}
+	s.frontLocked(now)
+	var p []byte
+	for _, k := range d.keys {
+		p = s.screen.AppendKey(p, k)
+	}
+	if d.enter {
+		p = s.screen.AppendKey(p, vt.Key{Name: vt.KeyEnter})
+	}
+	s.ownDraft = !d.enter && d.text != ""
+	d.before = s.takenLocked()
+	s.applyLocked(agent.InputEvidence(now), now)
+	if d.waiter != nil && (d.enter || len(d.keys) > 0) {
+		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), screen: d.baselineLocked()})
+	}
+	s.mu.Unlock()
+	if len(p) == 0 {
+		return nil
+	}
+	if err := s.in.write(p); err != nil {
+		return d.gone()
+	}
+	return nil
+}
+
+// baselineLocked is the screen to compare with, for an agent whose composer is not
+// known: anything that changes then shows that it took the text.
+func (d *delivery) baselineLocked() string {
+	if d.run.shell() || d.run.man.HasComposer() {
+		return ""
+	}
+	return d.s.screenTextLocked()
+}
+
+// takenLocked notes what will have moved when the agent has taken the text.
+func (s *session) takenLocked() taken {
+	return taken{
+		turn:    s.machine.Turn(),
+		prompts: s.machine.Prompts(),
+		looks:   s.look.count,
+		lines:   s.lineCount,
+		status:  s.machine.Status(),
+	}
+}
+
+// confirm looks for evidence that the agent took the text. A Return that was eaten
+// is pressed once more; text that still stands in the composer then is an error.
+func (d *delivery) confirm(ctx context.Context) (api.Delivery, error) {
+	s := d.s
+	switch {
+	case d.command:
+		d.awaitCommand(ctx)
+		return api.Typed, nil
+	case d.run.shell() || !d.run.man.ShowsPrompts():
+		return api.Typed, nil
+	}
+	how := api.Submitted
+	if d.before.status == api.Working {
+		how = api.Queued
+	}
+	retry := min(d.run.man.Timings().Retry, evidencePatience)
+	if s.await(ctx, retry, d.tookLocked) {
+		return d.result(how)
+	}
+	if d.drafted {
+		if err := d.again(ctx); err != nil {
+			return "", err
+		}
+	}
+	if s.await(ctx, max(evidencePatience-retry, evidencePatience/2), d.tookLocked) {
+		return d.result(how)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.look.composer; d.drafted && c.Found && !c.Empty {
+		return "", stalledError(s.run.man.Prompt(s.viewLocked(), nil))
+	}
+	return api.Typed, nil
+}
+
+// awaitCommand waits until the shell has taken the command: another program is in
+// front, or the shell is at its prompt again. What is sent next is for that program.
+func (d *delivery) awaitCommand(ctx context.Context) {
+	s, r := d.s, d.run
+	s.mu.Lock()
+	began := s.seq
+	s.mu.Unlock()
+	s.await(ctx, evidencePatience, func() bool {
+		s.frontLocked(time.Now())
+		return s.closed || s.run != r || r.front != s.leader.PID ||
+			s.seq > began && time.Since(s.lastOut) >= shellStill
+	})
+}
+
+// result is the outcome of a delivery that moved something.
+func (d *delivery) result(how api.Delivery) (api.Delivery, error) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	if d.s.closed || d.s.run != d.run {
+		return "", d.goneLocked()
+	}
+	return how, nil
+}
+
+// tookLocked reports whether anything shows that the agent took the text, or that
+// there is no agent any more.
+func (d *delivery) tookLocked() bool {
+	s := d.s
+	if s.closed || s.run != d.run {
+		return true
+	}
+	b := &d.before
+	c := s.look.composer
+	switch {
+	case s.machine.Turn() > b.turn, s.machine.Prompts() > b.prompts, s.lineCount > b.lines:
+		return true
+	case s.machine.Status() != b.status:
+		return true
+	}
+	return d.drafted && s.look.count > b.looks && c.Found && c.Empty
+}
+
+// again presses Return once more if the text still stands in the composer.
+func (d *delivery) again(ctx context.Context) error {
+	s := d.s
+	if err := s.in.lock(ctx); err != nil {
+		return d.gone()
+	}
+	defer s.in.unlock()
+	s.mu.Lock()
+	now := time.Now()
+	if s.closed || s.run != d.run {
+		s.mu.Unlock()
+		return d.gone()
+	}
+	s.lookLocked(now)
+	_, open := s.dialogLocked()
+	c := s.look.composer
+	p := s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter})
+	s.mu.Unlock()
+	if open || !c.Found || c.Empty {
+		return nil
+	}
+	s.log.Info("Return was eaten; pressing it once more", "agent", d.run.man.ID)
+	return s.in.write(p)
+}
+
+// gone is the error of a delivery whose addressee isn't there any more.
+func (d *delivery) gone() error {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return d.goneLocked()
+}
+
+func (d *delivery) goneLocked() *api.Error {
+	s := d.s
+	switch {
+	case s.closed || s.closing != "":
+		return api.NewError(api.SessionClosed, "the session ended before the text was delivered")
+	case s.run == d.run:
+		return api.NewError(api.Unavailable, "the daemon is closing; the text was not delivered")
+	case d.run.shell():
+		return api.NewError(api.NotLive, "another program took the terminal before the text was delivered")
+	}
+	return s.goneLocked(d.run, "")
+}

@@ -1,0 +1,468 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/config"
+	"termio/internal/keeper"
+	"termio/internal/pty"
+	"termio/internal/store"
+	"termio/internal/vt"
+)
+
+// Why sessions end, in words for people.
+const (
+	reasonClosed  = "closed"
+	reasonStopped = "the daemon was stopped"
+	reasonLost    = "its processes were gone when the daemon came back"
+)
+
+// newSession makes a session that has no terminal yet.
+func (h *Host) newSession(rec store.Session, man *agent.Manifest, p store.Project) *session {
+	s := &session{
+		h: h, id: rec.ID, project: p, created: rec.CreatedAt, rec: rec,
+		log:   h.log.With("session", rec.ID.Short()),
+		lane:  make(chan struct{}, 1),
+		ended: make(chan struct{}), readEnded: make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(h.ctx)
+	s.machine = agent.NewMachine(man, time.Now())
+	s.run = newRunning(man, pty.Proc{}, time.Now())
+	s.lines.locate = s.locateTranscript
+	return s
+}
+
+// begin stores the record, starts the program and puts the session into the table.
+// After an error nothing of the session is left.
+func (h *Host) begin(ctx context.Context, l launch) (*session, agent.Launch, error) {
+	plan, err := h.plan(ctx, &l.rec, l.man, l.resume, l.prompt)
+	if err != nil {
+		return nil, plan, err
+	}
+	l.rec.Cols, l.rec.Rows = int(l.size.Cols), int(l.size.Rows)
+	if err := h.store.PutSession(l.rec); err != nil {
+		return nil, plan, err
+	}
+	s := h.newSession(l.rec, l.man, l.project)
+	if err := h.startIn(ctx, s, plan, l.size); err != nil {
+		s.cancel()
+		return nil, plan, errors.Join(err, h.store.ForgetSession(l.rec.ID))
+	}
+	return s, plan, nil
+}
+
+// startIn starts a new session's program and brings the session to life. Its exit
+// may be told before the start is: the session is in the table already.
+func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size pty.Size) error {
+	if !h.add(s) {
+		return api.NewError(api.Unavailable, "the daemon is closing")
+	}
+	term, err := h.keeper.Start(ctx, keeper.StartRequest{ID: string(s.id), Argv: plan.Argv, Env: plan.Env, Dir: s.rec.Folder, Size: size})
+	if err != nil {
+		h.remove(s, 0)
+		return h.startFailed(s.run.man, err)
+	}
+	s.live(term, int(size.Cols), int(size.Rows))
+	if err := s.save(nil); err != nil { // the process, so that the next host knows it
+		s.log.Error("process not stored", "error", err)
+	}
+	s.mu.Lock()
+	s.publishLocked(time.Now(), "")
+	s.mu.Unlock()
+	s.wg.Go(s.read)
+	h.leads(s, 0, s.leader.PID)
+	s.exitedEarly()
+	if h.stopping() {
+		s.close(reasonStopped)
+	}
+	return nil
+}
+
+// live gives a session its terminal and a blank screen.
+func (s *session) live(term *keeper.Terminal, cols, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term = term
+	s.in = newInput(terminalInput{term, s.ctx}, &s.wg)
+	s.screen = vt.New(vt.Options{
+		Cols: cols, Rows: rows, History: s.h.settings().HistoryLines,
+		ProgramStatus: true, Version: config.Version,
+	})
+	s.leader = term.Proc()
+	s.run.proc, s.run.front = s.leader, s.leader.PID
+	s.rec.PID, s.rec.PIDStart = s.leader.PID, int64(s.leader.Start)
+	s.lastOut = time.Now()
+}
+
+// terminalInput is a session's terminal to type into, until the session ends.
+type terminalInput struct {
+	*keeper.Terminal
+	ctx context.Context
+}
+
+func (t terminalInput) Write(p []byte) (int, error) { return t.Terminal.Write(t.ctx, p) }
+
+// plan makes the launch of a session's program. Its command is found where the
+// person's login shell finds it.
+func (h *Host) plan(ctx context.Context, rec *store.Session, m *agent.Manifest, resume bool, prompt string) (agent.Launch, error) {
+	base := h.env.Environ
+	if !m.IsShell() {
+		// A login shell makes its own PATH; an agent is started without one.
+		base = withEnv(base, "PATH", h.login.get(ctx, false))
+	}
+	plan, err := agent.Plan(agent.LaunchInput{
+		Manifest: m, Session: rec.ID, Conversation: rec.Conversation, Resume: resume, Prompt: prompt,
+		Bypass: h.settings().BypassPermissions, BaseEnv: base, ConfigEnv: rec.ConfigEnv,
+		Shell: h.env.Shell, Version: config.Version,
+	})
+	if err != nil {
+		return plan, asAPI(api.StartFailed, "start "+m.Name, err)
+	}
+	if !m.IsShell() {
+		if plan.Argv[0], err = h.lookPath(ctx, plan.Argv[0], true); err != nil {
+			return plan, h.startFailed(m, err)
+		}
+	}
+	return plan, nil
+}
+
+// startFailed says why a program did not start, and where to get it.
+func (h *Host) startFailed(m *agent.Manifest, err error) error {
+	se, ok := errors.AsType[*pty.StartError](err)
+	switch {
+	case ok && se.Stage == pty.StageFind && errors.Is(err, fs.ErrNotExist) && m.Install != "":
+		return api.NewError(api.StartFailed, fmt.Sprintf("%s is not installed (%v); get it: %s", m.Name, err, m.Install))
+	case ok:
+		return api.NewError(api.StartFailed, fmt.Sprintf("start %s: %v", m.Name, err))
+	case errors.Is(err, keeper.ErrLost), errors.Is(err, keeper.ErrStopping):
+		return api.NewError(api.Unavailable, fmt.Sprintf("start %s: %v", m.Name, err))
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return api.NewError(api.StartFailed, fmt.Sprintf("start %s: %v", m.Name, err))
+}
+
+// save changes the record of who and what the session is, and stores it before
+// the change shows.
+func (s *session) save(change func(*store.Session)) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	s.mu.Lock()
+	rec := s.rec
+	rec.Progress = s.progressLocked()
+	s.mu.Unlock()
+	if change != nil {
+		change(&rec)
+	}
+	if err := s.h.store.PutSession(rec); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rec = rec
+	return nil
+}
+
+// progressLocked is what the record says of how far the session is.
+func (s *session) progressLocked() store.Progress {
+	p := s.rec.Progress
+	p.Status, p.StatusSince = s.machine.Status(), s.machine.Since()
+	p.Seen, p.LiveTitle, p.Cwd = s.seen, s.title, s.cwd
+	if s.screen != nil {
+		p.Cols, p.Rows = s.screen.Size()
+	}
+	if b, err := s.machine.MarshalState(); err == nil {
+		p.Machine = b
+	}
+	return p
+}
+
+// record is a copy of the session's record.
+func (s *session) record() store.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rec
+}
+
+// agentNow is what runs in the session.
+func (s *session) agentNow() *agent.Manifest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run.man
+}
+
+// atEnd handles what the reader got instead of output; false ends the reader.
+func (s *session) atEnd(err error) bool {
+	switch {
+	case errors.Is(err, io.EOF):
+		return true // the next program on this terminal is waited for
+	case errors.Is(err, keeper.ErrDrained):
+	default:
+		s.log.Error("terminal unreadable", "error", err)
+	}
+	return false
+}
+
+// exited takes the end of the terminal's leader. It is called by the host's one
+// follower of the keeper and must not wait.
+func (s *session) exited(e keeper.Exit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.term == nil { // not alive yet
+		s.early = &e
+		return
+	}
+	s.exitedLocked(e)
+}
+
+func (s *session) exitedEarly() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.early != nil {
+		s.exitedLocked(*s.early)
+	}
+}
+
+func (s *session) exitedLocked(e keeper.Exit) {
+	if e.Proc != s.leader || s.closed {
+		return
+	}
+	s.exit = &e
+	if s.closing == "" && !s.run.shell() && !s.run.byHand {
+		s.wg.Go(func() { s.shellInstead(e) })
+		return
+	}
+	s.wg.Go(func() { s.finish(exitReason(s.run.man, e)) })
+}
+
+// exitReason says how a program ended.
+func exitReason(m *agent.Manifest, e keeper.Exit) string {
+	what := "the shell"
+	if !m.IsShell() {
+		what = m.Name
+	}
+	switch {
+	case e.Signal != 0:
+		return fmt.Sprintf("%s was ended by signal %d (%v)", what, e.Signal, e.Signal)
+	case e.Code != 0:
+		return fmt.Sprintf("%s exited with status %d", what, e.Code)
+	}
+	return what + " exited"
+}
+
+// shellInstead starts a login shell where an agent was: people go on in its folder,
+// with what the agent left on the screen above.
+func (s *session) shellInstead(e keeper.Exit) {
+	s.mu.Lock()
+	reason := exitReason(s.run.man, e)
+	cols, rows := s.screen.Size()
+	s.mu.Unlock()
+	shell := s.h.shell()
+	rec := s.record()
+	plan, err := s.h.plan(s.ctx, &rec, shell, false, "")
+	if err == nil {
+		_, err = s.h.keeper.Start(s.ctx, keeper.StartRequest{
+			ID: string(s.id), Argv: plan.Argv, Env: plan.Env, Dir: existingFolder(rec.Folder, s.project.Root, s.h.env.UserHome),
+			Size: pty.Size{Cols: uint16(cols), Rows: uint16(rows)},
+		})
+	}
+	if err != nil {
+		s.log.Error("no shell in the place of the agent", "error", err)
+		s.finish(reason)
+		return
+	}
+	proc := s.term.Proc()
+	if err := s.save(func(r *store.Session) {
+		r.Kind, r.PID, r.PIDStart = store.KindShell, proc.PID, int64(proc.Start)
+	}); err != nil {
+		s.log.Error("demotion not stored", "error", err)
+	}
+	s.h.leads(s, s.leader.PID, proc.PID)
+	s.mu.Lock()
+	s.leader = proc
+	s.becomeLocked(shell, proc, false, reason)
+	closing := s.closing != ""
+	s.mu.Unlock()
+	if closing { // it was asked for while the shell was being started
+		s.endProcesses(s.ctx)
+	}
+}
+
+// becomeLocked puts another program in the place of what the session shows. What
+// waited for the one before has nothing to wait for any more.
+func (s *session) becomeLocked(m *agent.Manifest, p pty.Proc, byHand bool, reason string) {
+	now := time.Now()
+	old := s.run
+	s.run = newRunning(m, p, now)
+	s.run.byHand = byHand
+	s.run.front = old.front
+	if !byHand {
+		s.run.front = p.PID
+	}
+	close(old.gone)
+	s.look.composer, s.look.signSince = agent.Composer{}, time.Time{}
+	if !old.shell() {
+		err := s.goneLocked(old, reason)
+		for _, w := range s.waiters {
+			w.fail(err)
+		}
+		s.held = nil
+	}
+	c := s.machine.Begin(m, now)
+	s.changedLocked(c, now)
+	if !c.Changed { // who the session is has changed, which watchers see
+		s.publishLocked(now, reason)
+	}
+	s.lookSoonLocked(now)
+}
+
+// goneLocked is the error of those who wait for an agent that has ended.
+func (s *session) goneLocked(r *running, reason string) *api.Error {
+	msg := reason
+	if msg == "" {
+		msg = r.man.Name + " ended"
+	}
+	msg += "; a shell has its place in the session"
+	if s.rec.Transcript != "" {
+		msg += "; its transcript is " + s.rec.Transcript
+	}
+	return api.NewError(api.AgentGone, msg)
+}
+
+// promote makes the session that of an agent which was started in its shell.
+func (s *session) promote(r *running, m *agent.Manifest, p pty.Proc) {
+	s.mu.Lock()
+	current := s.run == r && !s.closed && !(r.byHand && r.proc == p)
+	s.mu.Unlock()
+	if !current {
+		return
+	}
+	if err := s.save(func(rec *store.Session) {
+		rec.AgentID, rec.Conversation, rec.Transcript, rec.Prompted = m.ID, "", "", false
+		rec.ConfigEnv = map[string]string{}
+	}); err != nil {
+		s.log.Error("promotion not stored", "error", err)
+		return
+	}
+	s.lines.follow("")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == r && !s.closed {
+		s.log.Info("agent started by hand", "agent", m.ID, "pid", p.PID)
+		s.becomeLocked(m, p, true, "")
+	}
+}
+
+// demote gives the session back to its shell when the agent that was started there
+// has ended.
+func (s *session) demote(r *running) {
+	shell := s.h.shell()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == r && !s.closed {
+		s.becomeLocked(shell, s.leader, false, r.man.Name+" ended")
+		s.readyLocked() // its prompt is what showed the end
+	}
+}
+
+// finish ends a session whose program has ended: what it printed last is taken in,
+// the end is stored and shown, and everything of it is freed.
+func (s *session) finish(reason string) {
+	s.term.Drain()
+	s.mu.Lock()
+	if s.finishing {
+		s.mu.Unlock()
+		return
+	}
+	s.finishing = true
+	s.mu.Unlock()
+	s.h.wg.Go(func() { s.end(reason) })
+}
+
+// end is the last goroutine of a session.
+func (s *session) end(reason string) {
+	<-s.readEnded
+	now := time.Now()
+	s.mu.Lock()
+	if s.closing != "" {
+		reason = s.closing
+	}
+	s.closed = true
+	if s.look.timer != nil {
+		s.look.timer.Stop()
+	}
+	leader := s.leader.PID
+	t := s.publishLocked(now, reason)
+	closed := api.NewError(api.SessionClosed, fmt.Sprintf("the session ended: %s", reason))
+	if s.rec.Transcript != "" {
+		closed.Message += "; its transcript is " + s.rec.Transcript
+	}
+	for _, w := range s.waiters {
+		w.fail(closed)
+	}
+	why := "exited"
+	if s.closing != "" {
+		why = "closed"
+	}
+	for _, a := range s.clients {
+		a.endLocked(why)
+	}
+	close(s.run.gone)
+	s.stirLocked()
+	s.mu.Unlock()
+
+	<-t.done
+	s.cancel()
+	s.h.remove(s, leader)
+	s.wg.Wait()
+	if err := s.h.keeper.Release(string(s.id)); err != nil && !errors.Is(err, keeper.ErrLost) {
+		s.log.Error("terminal not released", "error", err)
+	}
+	if err := s.term.Close(); err != nil {
+		s.log.Error("terminal not closed", "error", err)
+	}
+	s.log.Info("session ended", "reason", reason)
+	close(s.ended)
+}
+
+// letGo ends what this host does with a session; the session lives on.
+func (s *session) letGo() {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	if s.look.timer != nil {
+		s.look.timer.Stop()
+	}
+	for _, a := range s.clients {
+		a.endLocked("")
+	}
+	s.stirLocked()
+	s.mu.Unlock()
+	s.cancel()
+	s.term.Drain()
+	s.wg.Wait()
+	_ = s.term.Close()
+}
+
+// closingOf is what stands in the record of a session that ends.
+func (s *session) closingOf(t *transition) store.Closing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := store.Closing{ClosedAt: time.UnixMilli(t.event.At), Reason: t.event.Reason}
+	if e := s.exit; e != nil && e.Signal == 0 {
+		c.ExitCode = &e.Code
+	} else if e != nil {
+		c.ExitSignal = e.Signal.String()
+	}
+	return c
+}

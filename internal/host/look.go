@@ -1,0 +1,274 @@
+package host
+
+import (
+	"path/filepath"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/pty"
+)
+
+// When the screen is looked at. Nothing looks at a screen that doesn't change: a
+// look is due after output only, and one more when it has been still, because
+// files that agents write beside the screen may come after the last drawing.
+const (
+	lookAfter  = 50 * time.Millisecond // output is not looked at more often than this
+	lookStill  = time.Second
+	shellStill = 200 * time.Millisecond // a shell without marks that is silent so long waits for input
+)
+
+// looks are the session's timed affairs: looks at the screen, and the machine's
+// own deadline. One timer serves them all, and is stopped when none is due.
+type looks struct {
+	timer *time.Timer
+	armed time.Time // when it fires; zero: it doesn't
+	soon  time.Time // the look after output; zero: none due
+	still time.Time // the look when it has been still; zero: none due
+
+	generation uint64 // of the screen at the last look
+	count      uint64 // looks so far
+	view       agent.ScreenView
+	viewOf     uint64 // the generation that view shows
+	composer   agent.Composer
+	signSince  time.Time // since when the agent shows that it takes input
+	group      int       // foreground process group that has been inspected
+}
+
+// lookSoonLocked arms the looks after output.
+func (s *session) lookSoonLocked(now time.Time) {
+	l := &s.look
+	if l.soon.IsZero() {
+		l.soon = now.Add(lookAfter)
+	}
+	still := lookStill
+	if s.run.shell() && !s.run.isReady {
+		still = shellStill
+	}
+	l.still = now.Add(still)
+	s.wakeAtLocked(l.soon)
+}
+
+// wakeAtLocked has the session woken at t at the latest.
+func (s *session) wakeAtLocked(t time.Time) {
+	l := &s.look
+	if s.closed || !l.armed.IsZero() && !t.Before(l.armed) {
+		return
+	}
+	l.armed = t
+	wait := max(time.Until(t), 0)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(wait, s.wake)
+		return
+	}
+	l.timer.Reset(wait)
+}
+
+// wake does what is due. It is the timer's function.
+func (s *session) wake() {
+	now := time.Now()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.wg.Add(1) // under mu and not closed: Close has not begun to wait
+	defer s.wg.Done()
+	l := &s.look
+	l.armed = time.Time{}
+	if at, ok := s.machine.Deadline(); ok && !now.Before(at) {
+		s.changedLocked(s.machine.Tick(now), now)
+	}
+	due := !l.soon.IsZero() && !now.Before(l.soon)
+	if !l.still.IsZero() && !now.Before(l.still) {
+		l.still, due = time.Time{}, true
+	}
+	if due {
+		l.soon = time.Time{}
+		s.lookLocked(now)
+	}
+	s.rearmLocked()
+	s.mu.Unlock()
+	if due {
+		s.lookBeside()
+	}
+}
+
+// rearmLocked sets the timer for what is due next.
+func (s *session) rearmLocked() {
+	for _, t := range []time.Time{s.look.soon, s.look.still} {
+		if !t.IsZero() {
+			s.wakeAtLocked(t)
+		}
+	}
+	if at, ok := s.machine.Deadline(); ok {
+		s.wakeAtLocked(at)
+	}
+}
+
+// lookLocked takes in what the screen shows: dialogs, the composer, whether the
+// program takes input.
+func (s *session) lookLocked(now time.Time) {
+	l, r := &s.look, s.run
+	l.count++
+	s.frontLocked(now)
+	if gen := s.screen.Generation(); gen != l.generation && !r.shell() {
+		s.applyLocked(agent.ActivityEvidence(s.lastOut), now)
+		l.generation = gen
+	}
+	if r.shell() {
+		s.shellReadyLocked(now)
+		s.stirLocked()
+		return
+	}
+	view := s.viewLocked()
+	for _, ev := range r.man.ScreenEvidence(view, now) {
+		s.applyLocked(ev, now)
+	}
+	was := l.composer
+	l.composer = r.man.Composer(view)
+	if was.Found && !was.Empty && l.composer.Found && l.composer.Empty {
+		for _, w := range s.waiters {
+			w.movement()
+		}
+	}
+	s.agentReadyLocked(view, now)
+	s.releaseHeldLocked()
+	s.stirLocked()
+}
+
+// frontLocked looks which process group has the keyboard.
+func (s *session) frontLocked(now time.Time) {
+	g, err := s.term.ForegroundGroup()
+	if err != nil || g == s.run.front {
+		return
+	}
+	s.run.front = g
+	for _, w := range s.waiters {
+		w.inFront(now, g)
+	}
+}
+
+// shellReadyLocked notes that a shell which reports no prompts seems to show one:
+// it is in front and has been silent for a moment.
+func (s *session) shellReadyLocked(now time.Time) {
+	r := s.run
+	if !r.isReady && !r.marks && s.seq > 0 && r.front == r.proc.PID && now.Sub(s.lastOut) >= shellStill {
+		s.readyLocked()
+	}
+}
+
+// agentReadyLocked notes that an agent takes input: a sign of its manifest has
+// held for as long as the manifest asks; without signs, the screen has settled.
+func (s *session) agentReadyLocked(view agent.ScreenView, now time.Time) {
+	l, r := &s.look, s.run
+	if r.isReady {
+		return
+	}
+	ok, sign := r.man.Ready(view, s.machine.Seen())
+	if sign == "" {
+		ok = s.seq > 0 && now.Sub(s.lastOut) >= lookStill && s.machine.Status() != api.NeedsYou
+		if ok {
+			s.readyLocked()
+		}
+		return
+	}
+	if !ok {
+		l.signSince = time.Time{}
+		return
+	}
+	if l.signSince.IsZero() {
+		l.signSince = now
+	}
+	if at := l.signSince.Add(r.man.Timings().Settle); now.Before(at) {
+		if l.still.IsZero() || at.Before(l.still) {
+			l.still = at
+		}
+		return
+	}
+	s.log.Debug("agent takes input", "sign", sign)
+	s.readyLocked()
+}
+
+// viewLocked is the screen as the agent package reads it. It is good while mu is held.
+func (s *session) viewLocked() agent.ScreenView {
+	l := &s.look
+	if gen := s.screen.Generation(); l.view.Rows == nil || l.viewOf != gen {
+		l.view.Rows = s.rowsLocked()
+		l.viewOf = gen
+	}
+	c := s.screen.Cursor()
+	l.view.CursorX, l.view.CursorY, l.view.CursorVisible = c.X, c.Y, c.Visible
+	l.view.Title = s.title
+	l.view.Dim = s.dimLocked
+	return l.view
+}
+
+// lookBeside looks at what a look needs files for, without mu: the process in the
+// foreground, the agent's status file, its transcript.
+func (s *session) lookBeside() {
+	s.mu.Lock()
+	r := s.run
+	group := r.front
+	inspect := group != s.look.group && (r.shell() || r.byHand)
+	s.look.group = group
+	s.mu.Unlock()
+	if inspect {
+		s.inspectFront(r, group)
+	}
+	if !r.shell() {
+		s.readStatusFile(r)
+		s.readTranscript(r)
+	}
+}
+
+// inspectFront finds out which program is in front of the session's shell.
+func (s *session) inspectFront(r *running, group int) {
+	s.mu.Lock()
+	shell := s.leader.PID
+	s.mu.Unlock()
+	if group == 0 || group == shell {
+		s.shellBack(r)
+		return
+	}
+	info, err := s.term.Foreground()
+	if err != nil { // it came and went
+		return
+	}
+	args, err := pty.Args(info.PID)
+	if err != nil {
+		args = []string{info.Name}
+	}
+	if m, ok := recognise(s.h.catalogue(), args); ok {
+		s.promote(r, m, info.Proc)
+		return
+	}
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == r && r.shell() && r.front == group {
+		s.applyLocked(agent.ProcessEvidence(agent.ProcessForeground, programName(args, info.Name), now), now)
+	}
+}
+
+// shellBack notes that the session's shell has the foreground again.
+func (s *session) shellBack(r *running) {
+	if r.byHand {
+		s.demote(r)
+		return
+	}
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == r && r.shell() {
+		s.applyLocked(agent.ProcessEvidence(agent.ProcessShell, "", now), now)
+	}
+}
+
+// programName is what a person calls a running program.
+func programName(args []string, short string) string {
+	if len(args) > 0 && args[0] != "" {
+		return filepath.Base(args[0])
+	}
+	return short
+}

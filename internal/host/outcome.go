@@ -1,0 +1,275 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"termio/internal/api"
+)
+
+// Times of waits, from the command line's contract.
+const (
+	stalledAfter  = 5 * time.Second         // nothing moved since Return: the input was swallowed
+	sameDialog    = 5 * time.Second         // an answered dialog that is still open then was not answered
+	stillFor      = 1500 * time.Millisecond // a plain terminal's screen that rests this long has settled
+	mergedAfter   = 3 * time.Second         // at rest this long: queued text was merged into the turn that ended
+	stalledPrompt = "nothing moved within 5 s of Return: the input was swallowed or is still in the composer"
+)
+
+// An outcome is how a wait ended.
+type outcome struct {
+	status   api.Status
+	dialog   *api.Dialog // with needs-you
+	exitCode *int        // where the shell reports it
+	timedOut bool
+	err      *api.Error  // no outcome is possible
+	change   *transition // what ended the wait, if a change of status did
+}
+
+// A waiter waits for the outcome of one turn. It is told what happens to its
+// session, in order, and decides; it has no goroutine, clock or lock of its own.
+// Its session's mutex guards it.
+//
+// It waits in one of two ways. Where the session has a status of its own, it
+// wants to see working begin after the text went in, and end. A plain terminal
+// without one settles when its screen changed and then rested.
+type waiter struct {
+	byScreen bool          // plain terminal: no status signal
+	queues   bool          // text sent in a turn gets a turn of its own
+	limit    time.Time     // when the wait times out
+	wake     chan struct{} // of size 1: the next deadline may have come nearer
+	done     chan struct{} // closed with out
+	out      *outcome
+
+	// Since the text went in; sentAt is zero until then.
+	sentAt      time.Time
+	turnAtSend  uint64
+	inTurn      bool        // the session was working when the text was sent
+	answered    *api.Dialog // the dialog that the text answers, while it is open
+	seenWorking bool
+	moved       bool      // something beside the echo of the text
+	baseline    string    // what the screen showed when Return was pressed; "" where that tells nothing
+	rested      time.Time // queues: since when the former turn is over
+
+	// Plain terminals.
+	frontAtSend int       // the foreground process group when the text went in
+	away        bool      // another one is in front
+	backAt      time.Time // when it was frontAtSend's turn again
+	lastOutput  time.Time
+	echo        *echo
+	command     bool // the shell said that a command began (OSC 133)
+}
+
+func newWaiter(byScreen, queues bool, limit time.Time) *waiter {
+	return &waiter{byScreen: byScreen, queues: queues, limit: limit, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// turnState is what a waiter needs to know of its session's turn.
+type turnState struct {
+	status api.Status
+	turn   uint64 // how many have begun
+	dialog *api.Dialog
+	front  int // foreground process group
+}
+
+// A submission is how a text went in.
+type submission struct {
+	at      time.Time
+	turn    turnState
+	answers *api.Dialog // the dialog that the text is meant for
+	arg     bool        // it was an argument of the program's start, and not typed
+	screen  string      // what the screen showed when Return was pressed; "" where that tells nothing
+}
+
+// typing says that text is about to be typed: its echo is no movement.
+func (w *waiter) typing(text string) { w.echo = newEcho(text) }
+
+// submitted says that the text went in: Return was pressed, or the program was
+// started with it.
+func (w *waiter) submitted(s submission) {
+	w.sentAt, w.lastOutput = s.at, s.at
+	w.turnAtSend, w.frontAtSend = s.turn.turn, s.turn.front
+	w.inTurn = s.turn.status == api.Working
+	w.answered = s.answers
+	w.baseline = s.screen
+	// Of an argument there is no echo and no Return to be swallowed; and a
+	// running turn moves the screen whatever became of the text.
+	w.moved = s.arg || w.inTurn && !w.byScreen
+	w.nudge()
+}
+
+// status tells of a change of status, or that a dialog opened within needs-you.
+func (w *waiter) status(now time.Time, t turnState, change *transition) {
+	if w.out != nil {
+		return
+	}
+	if t.status == api.NeedsYou {
+		w.needsYou(t, change)
+		return
+	}
+	if w.sentAt.IsZero() {
+		return
+	}
+	w.answered = nil
+	w.moved = true
+	switch {
+	case w.byScreen:
+	case t.status == api.Working:
+		w.seenWorking, w.rested = true, time.Time{}
+	case w.inTurn && w.queues && t.turn <= w.turnAtSend:
+		w.rested = now
+	case w.inTurn || w.seenWorking || t.turn > w.turnAtSend:
+		w.settle(outcome{status: t.status, change: change})
+	}
+	w.nudge()
+}
+
+func (w *waiter) needsYou(t turnState, change *transition) {
+	if !w.sentAt.IsZero() && sameQuestion(w.answered, t.dialog) {
+		return
+	}
+	w.settle(outcome{status: api.NeedsYou, dialog: t.dialog, change: change})
+}
+
+// sameQuestion reports whether two dialogs ask the same.
+func sameQuestion(a, b *api.Dialog) bool {
+	return a != nil && b != nil && a.Kind == b.Kind && a.Question == b.Question && a.Detail == b.Detail
+}
+
+// movement tells that the agent showed it took the text: the composer emptied,
+// the transcript grew, the title changed.
+func (w *waiter) movement() {
+	if !w.sentAt.IsZero() && !w.moved {
+		w.moved = true
+		w.nudge()
+	}
+}
+
+// output tells what the terminal printed.
+func (w *waiter) output(now time.Time, data []byte) {
+	if !w.byScreen || w.out != nil {
+		return
+	}
+	echoed := w.echo != nil && w.echo.is(data)
+	if w.sentAt.IsZero() {
+		return
+	}
+	w.lastOutput = now
+	if !echoed {
+		w.movement()
+	}
+}
+
+// inFront tells which process group is in the foreground.
+func (w *waiter) inFront(now time.Time, group int) {
+	if w.sentAt.IsZero() || !w.byScreen || w.out != nil {
+		return
+	}
+	switch away := group != w.frontAtSend; {
+	case away == w.away:
+	case away:
+		w.away, w.seenWorking = true, true
+		w.movement()
+	default:
+		w.away, w.backAt = false, now
+		w.nudge()
+	}
+}
+
+// commandBegan and commandEnded tell what a shell reports of itself.
+func (w *waiter) commandBegan() {
+	if !w.sentAt.IsZero() && w.byScreen {
+		w.command = true
+		w.movement()
+	}
+}
+
+func (w *waiter) commandEnded(exit *int) {
+	if w.command {
+		w.settle(outcome{status: api.Idle, exitCode: exit})
+	}
+}
+
+// fail ends the wait with an error: closed, gone, not delivered.
+func (w *waiter) fail(err *api.Error) { w.settle(outcome{err: err}) }
+
+// tick decides what only the passing of time decides. t is the state now.
+func (w *waiter) tick(now time.Time, t turnState) {
+	switch {
+	case w.out != nil:
+	case !now.Before(w.limit):
+		w.settle(outcome{status: t.status, dialog: t.dialog, timedOut: true})
+	case w.sentAt.IsZero():
+	case w.answered != nil && t.status == api.NeedsYou && now.Sub(w.sentAt) >= sameDialog:
+		w.settle(outcome{status: api.NeedsYou, dialog: t.dialog})
+	case !w.moved && now.Sub(w.sentAt) >= stalledAfter:
+		w.fail(api.NewError(api.PromptStalled, stalledPrompt))
+	case !w.rested.IsZero() && now.Sub(w.rested) >= mergedAfter:
+		w.settle(outcome{status: t.status})
+	case w.stillSince() != (time.Time{}) && now.Sub(w.stillSince()) >= stillFor:
+		w.settle(outcome{status: api.Idle})
+	}
+}
+
+// deadline is when tick may decide something next.
+func (w *waiter) deadline() time.Time {
+	d := w.limit
+	sooner := func(t time.Time) {
+		if t.Before(d) {
+			d = t
+		}
+	}
+	if w.sentAt.IsZero() {
+		return d
+	}
+	if w.answered != nil {
+		sooner(w.sentAt.Add(sameDialog))
+	}
+	if !w.moved {
+		sooner(w.sentAt.Add(stalledAfter))
+	}
+	if !w.rested.IsZero() {
+		sooner(w.rested.Add(mergedAfter))
+	}
+	if since := w.stillSince(); !since.IsZero() {
+		sooner(since.Add(stillFor))
+	}
+	return d
+}
+
+// stillSince is since when a plain terminal rests; zero while it does not, or
+// while nothing shows that it took the text. A command that came and went has
+// ended even if something in the background goes on printing.
+func (w *waiter) stillSince() time.Time {
+	switch {
+	case !w.byScreen || !w.moved || w.away || w.command:
+		return time.Time{}
+	case w.seenWorking:
+		return w.backAt
+	}
+	return w.lastOutput
+}
+
+func (w *waiter) settle(o outcome) {
+	if w.out == nil {
+		w.out = &o
+		close(w.done)
+	}
+}
+
+// nudge has the waiting goroutine look at the deadline again.
+func (w *waiter) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stalledError is prompt_stalled with what is on the screen.
+func stalledError(screen string) *api.Error {
+	msg := stalledPrompt
+	if screen != "" {
+		msg = fmt.Sprintf("%s; on the screen:\n%s", msg, screen)
+	}
+	return api.NewError(api.PromptStalled, msg)
+}

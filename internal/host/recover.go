@@ -1,0 +1,161 @@
+package host
+
+import (
+	"os"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/keeper"
+	"termio/internal/pty"
+	"termio/internal/store"
+	"termio/internal/vt"
+)
+
+// recover makes sessions of what the keeper hands over: their records come from the
+// store, their screens from the output that the keeper kept. What the store knows and
+// the keeper does not has ended; what only the keeper knows was never announced to
+// anybody, and is ended.
+func (h *Host) recover() error {
+	recs, err := h.store.Sessions(store.Filter{})
+	if err != nil {
+		return err
+	}
+	projects, err := h.store.Projects()
+	if err != nil {
+		return err
+	}
+	byID := map[int64]store.Project{}
+	for _, p := range projects {
+		byID[p.ID] = p
+	}
+	over := map[string]keeper.Handover{}
+	for _, o := range h.keeper.Sessions() {
+		over[o.ID] = o
+	}
+	for _, rec := range recs {
+		o, alive := over[string(rec.ID)]
+		delete(over, string(rec.ID))
+		if !alive {
+			h.lostSession(rec, byID[rec.ProjectID])
+			continue
+		}
+		h.takeOver(rec, byID[rec.ProjectID], o)
+	}
+	for _, o := range over {
+		h.log.Warn("a session without a record is ended", "session", o.ID)
+		h.wg.Go(func() {
+			_ = o.Terminal.End(h.ctx, h.settings().CloseGrace)
+			_ = o.Terminal.Close()
+			_ = h.keeper.Release(o.ID)
+		})
+	}
+	return nil
+}
+
+// lostSession closes the record of a session whose processes are gone.
+func (h *Host) lostSession(rec store.Session, p store.Project) {
+	reason := reasonLost
+	if h.store.Rebooted() {
+		reason = "the machine was started anew"
+	}
+	now := time.Now()
+	e := api.Event{
+		SchemaVersion: api.SchemaVersion, Link: rec.ID.Link(), Status: api.Closed, Title: h.recordTitle(rec),
+		Cwd: rec.Cwd, At: now.UnixMilli(), Project: p.Name, Reason: reason, Transcript: rec.Transcript,
+	}
+	if m, ok := h.catalogue().Find(rec.AgentID); ok {
+		e.Agent = m.Name
+	}
+	if err := h.store.CloseSession(rec.ID, store.Closing{ClosedAt: now, Reason: reason}, &e); err != nil {
+		h.log.Error("session not closed", "session", rec.ID.Short(), "error", err)
+	}
+}
+
+// takeOver goes on with a session of the host before.
+func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
+	man := h.shell()
+	if rec.Kind == store.KindAgent {
+		if m, ok := h.catalogue().Find(rec.AgentID); ok {
+			man = m
+		}
+	}
+	s := h.newSession(rec, man, p)
+	now := time.Now()
+	if len(rec.Machine) > 0 {
+		mc, err := agent.RestoreState(man, rec.Machine, now)
+		if err != nil {
+			s.log.Error("status not restored", "error", err)
+		}
+		s.machine = mc
+	}
+	s.title, s.cwd, s.seen = rec.LiveTitle, rec.Cwd, rec.Seen
+	if !h.add(s) {
+		return
+	}
+	size, err := o.Terminal.Size()
+	if err != nil || size.Cols == 0 {
+		size = pty.Size{Cols: uint16(max(rec.Cols, 1)), Rows: uint16(max(rec.Rows, 1))}
+	}
+	s.live(o.Terminal, int(size.Cols), int(size.Rows))
+	s.mu.Lock()
+	s.replayLocked(o)
+	s.readyLocked() // whatever it waited for, the host before saw it or not; the screen is looked at anew
+	h.bus.restore(s.origin(), s.stateLocked())
+	s.lookSoonLocked(now)
+	s.mu.Unlock()
+	s.log.Info("session taken over", "pid", o.Proc.PID, "recovered", o.Recovered)
+	s.wg.Go(s.read)
+	h.leads(s, 0, s.leader.PID)
+	s.exitedEarly()
+	if o.Exit != nil {
+		s.exited(*o.Exit)
+	}
+}
+
+// replayChunk is how many bytes are replayed at once: the screen keeps a bounded number
+// of events between two looks at them.
+const replayChunk = 4 << 10
+
+// replayLocked rebuilds the screen from the output that the keeper kept. It is exact
+// while all output still fits there; of a longer one the beginning is missing.
+func (s *session) replayLocked(o keeper.Handover) {
+	ring := o.Terminal.Ring()
+	output, _ := ring.From(0)
+	for len(output) > 0 {
+		n := min(len(output), replayChunk)
+		_, _ = s.screen.Write(output[:n]) // never fails
+		s.screen.TakeReplies()            // they were given at the time
+		s.events = s.screen.TakeEvents(s.events[:0])
+		for i := range s.events {
+			s.restoredEventLocked(&s.events[i])
+		}
+		output = output[n:]
+	}
+	s.seq = int64(ring.Head())
+}
+
+// restoredEventLocked takes from old output what is state, and acts on nothing.
+func (s *session) restoredEventLocked(e *vt.Event) {
+	switch e.Kind {
+	case vt.EventTitle:
+		s.title = e.Text
+	case vt.EventDir:
+		if dir, ok := folderOf(e.Text); ok {
+			s.cwd = dir
+		}
+	case vt.EventPrompt:
+		s.run.marks = true
+		s.run.prompt = e.Name == "A" || e.Name == "B"
+	}
+}
+
+// existingFolder is the first of the folders that exists, "/" if none does.
+func existingFolder(dirs ...string) string {
+	for _, d := range dirs {
+		if fi, err := os.Stat(d); err == nil && fi.IsDir() {
+			return d
+		}
+	}
+	return "/"
+}

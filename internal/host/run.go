@@ -1,0 +1,41 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// longCommand is the length, in bytes, past which a command is not typed: a terminal
+// in canonical mode cuts lines, on some systems already past 1024 bytes.
+const longCommand = 1000
+
+// commandLine is what is typed to run a command in the session's shell: the command
+// itself, or a line that reads it from a file of ours.
+func (s *session) commandLine(command string) (string, error) {
+	command = strings.TrimRight(command, "\r\n")
+	if len(command) <= longCommand {
+		return command, nil
+	}
+	file := s.h.commandFile(s)
+	if err := os.WriteFile(file, []byte(command+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write the command into a file: %w", err)
+	}
+	verb := "."
+	switch filepath.Base(s.h.env.Shell) {
+	case "fish", "csh", "tcsh":
+		verb = "source"
+	}
+	return verb + " " + quoted(file), nil
+}
+
+// commandFile is where a session's long command lies until the session ends.
+func (h *Host) commandFile(s *session) string {
+	return filepath.Join(h.env.StateDir, "run-"+string(s.id))
+}
+
+// quoted makes a path one word for a shell.
+func quoted(path string) string {
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

@@ -1,0 +1,320 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/vt"
+)
+
+// Send types into a session.
+func (h *Host) Send(ctx context.Context, c Caller, target string, req api.SendRequest) (any, error) {
+	if err := checkWaiting(req.Waiting); err != nil {
+		return nil, err
+	}
+	keys, err := parseKeys(req.Keys)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText(req.Text, len(keys) == 0); err != nil {
+		return nil, err
+	}
+	sc, err := h.scopeOf(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.findIn(sc, target)
+	if err != nil {
+		return nil, err
+	}
+	if sc.from == s {
+		return nil, api.NewError(api.BadRequest, "this is the caller's own session: what it sends would come back to itself")
+	}
+	d := &delivery{
+		s: s, text: req.Text, keys: keys, enter: !req.NoEnter && len(keys) == 0,
+		insist: req.Answer, force: req.Force,
+		back: sc.from != nil && sc.fromRec.SpawnedBy == s.id && len(keys) == 0,
+	}
+	return s.send(ctx, d, req.Waiting)
+}
+
+func parseKeys(names []string) ([]vt.Key, error) {
+	keys := make([]vt.Key, 0, len(names))
+	for _, name := range names {
+		k, err := vt.ParseKey(name)
+		if err != nil {
+			return nil, api.NewError(api.BadKey, fmt.Sprintf("key %q: %v; such as Enter, Escape, Up, ctrl+c, C-c, alt+x", printable(name), err))
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// send has a delivery made and answers with how far it got.
+func (s *session) send(ctx context.Context, d *delivery, w api.Waiting) (any, error) {
+	held, err := s.prepare(d, w)
+	if err != nil {
+		return nil, err
+	}
+	if held {
+		return s.sendReply(d, api.Queued), nil
+	}
+	if err := d.start(); err != nil {
+		return nil, err
+	}
+	if w.Wait {
+		return s.awaitOutcome(ctx, d, false)
+	}
+	patience := time.NewTimer(busyPatience)
+	defer patience.Stop()
+	select {
+	case <-d.done:
+		if d.err != nil {
+			return nil, d.err
+		}
+		return s.sendReply(d, d.how), nil
+	case <-patience.C: // it stays on its way, behind another text or an agent that starts
+		return s.sendReply(d, api.Queued), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// prepare decides what a send is: an answer to the dialog that is open, a line that
+// has to wait for the composer, keys, or a text.
+func (s *session) prepare(d *delivery, w api.Waiting) (held bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, notLive(s.id)
+	}
+	d.run = s.run
+	if d.insist && d.run.shell() {
+		return false, api.NewError(api.WrongAgent, "a plain terminal asks nothing that --answer could answer")
+	}
+	if d.text != "" && !d.run.shell() {
+		s.lookLocked(time.Now())
+		if dialog, open := s.dialogLocked(); open && !d.back {
+			if d.answer, err = s.answerLocked(dialog, d); err != nil {
+				return false, err
+			}
+			d.dialog, d.dialogSeq = dialog, s.machine.DialogSeq()
+		} else if d.back && (open || s.draftedLocked()) {
+			return s.holdLocked(d)
+		}
+	}
+	if w.Wait {
+		d.waiter = s.newWaiterLocked(w)
+	}
+	return false, nil
+}
+
+// draftedLocked reports whether a draft is in the composer.
+func (s *session) draftedLocked() bool {
+	c := s.look.composer
+	return c.Found && !c.Empty && !s.ownDraft
+}
+
+// answerLocked reads a text as an answer to the open dialog.
+func (s *session) answerLocked(dialog *api.Dialog, d *delivery) (*agent.Answer, error) {
+	if dialog == nil { // something asks, and nothing says what
+		if d.insist {
+			return &agent.Answer{Text: d.text}, nil
+		}
+		return nil, s.needsYouLocked(dialog)
+	}
+	a, ok := s.run.man.MatchAnswer(dialog, d.text, d.insist)
+	if !ok {
+		return nil, s.needsYouLocked(dialog)
+	}
+	return &a, nil
+}
+
+// needsYouLocked refuses a text because a dialog is open that it does not answer.
+func (s *session) needsYouLocked(dialog *api.Dialog) *api.Error {
+	return api.NewError(api.NeedsAnswer, fmt.Sprintf("the session asks its person, and this text is no answer; answer with an option's number or label, or insist with --answer:\n%s",
+		s.run.man.Prompt(s.viewLocked(), dialog)))
+}
+
+// sendReply is the answer to a send that is not waited for.
+func (s *session) sendReply(d *delivery, how api.Delivery) api.SendReply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return api.SendReply{
+		Head: api.OKHead(), Target: s.id.Link(), Title: s.titleLocked(),
+		Transcript: d.transcript, Cursor: d.cursor, Delivery: how,
+	}
+}
+
+// holdLocked keeps a worker's line back to its spawner until the composer is free.
+func (s *session) holdLocked(d *delivery) (bool, error) {
+	if len(s.held) >= maxHeld {
+		return false, api.NewError(api.Busy, fmt.Sprintf("%d lines wait for this session's composer already", len(s.held)))
+	}
+	s.held = append(s.held, d)
+	return true, nil
+}
+
+// releaseHeldLocked delivers the lines that were held, when the composer is free.
+func (s *session) releaseHeldLocked() {
+	if len(s.held) == 0 || s.draftedLocked() {
+		return
+	}
+	if _, open := s.dialogLocked(); open {
+		return
+	}
+	held := s.held
+	s.held = nil
+	for _, d := range held {
+		d.startLocked()
+	}
+}
+
+// giveAnswer presses the keys that answer the dialog it is meant for, and nothing if
+// that one is not open any more.
+func (d *delivery) giveAnswer(ctx context.Context) (api.Delivery, error) {
+	s := d.s
+	if err := s.in.lock(ctx); err != nil {
+		return "", d.gone()
+	}
+	defer s.in.unlock()
+	d.transcript, d.cursor = s.cursor(d.run)
+	d.awaitAttentive(ctx)
+	p, err := d.answerKeys()
+	if err != nil {
+		return "", err
+	}
+	if err := s.in.write(p); err != nil {
+		return "", d.gone()
+	}
+	switch {
+	case d.answer.Text != "":
+		err = d.typeAnswer(ctx)
+	case d.answer.Confirm:
+		err = d.confirmOption(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	s.await(ctx, answerPatience, func() bool { return s.closed || s.run != d.run || d.answeredLocked() })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.run != d.run {
+		return "", d.goneLocked()
+	}
+	if d.answeredLocked() {
+		return api.Submitted, nil
+	}
+	return api.Typed, nil
+}
+
+// awaitAttentive waits out the instants in which a new dialog ignores keys.
+func (d *delivery) awaitAttentive(ctx context.Context) {
+	s := d.s
+	s.mu.Lock()
+	deaf := time.Until(s.dialogAt.Add(d.run.man.Timings().DialogDeaf))
+	s.mu.Unlock()
+	if deaf > 0 {
+		s.await(ctx, deaf, func() bool { return s.closed || s.run != d.run || d.answeredLocked() })
+	}
+}
+
+// answeredLocked reports whether the dialog is not open any more.
+func (d *delivery) answeredLocked() bool {
+	s := d.s
+	return s.machine.Status() != api.NeedsYou || s.machine.DialogSeq() != d.dialogSeq
+}
+
+// answerKeys looks at the dialog once more and encodes the keys.
+func (d *delivery) answerKeys() ([]byte, error) {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.run != d.run {
+		return nil, d.goneLocked()
+	}
+	now := time.Now()
+	s.lookLocked(now)
+	dialog, open := s.dialogLocked()
+	switch {
+	case !open:
+		return nil, api.NewError(api.BadRequest, "the dialog that this answers is not open any more; nothing was typed")
+	case s.machine.DialogSeq() != d.dialogSeq || d.dialog != nil && dialog != nil && !sameQuestion(dialog, d.dialog):
+		return nil, s.needsYouLocked(dialog)
+	}
+	var p []byte
+	for _, name := range d.answer.Keys {
+		k, err := vt.ParseKey(name)
+		if err != nil {
+			return nil, fmt.Errorf("key %q of %s's dialog: %w", name, d.run.man.ID, err)
+		}
+		p = s.screen.AppendKey(p, k)
+	}
+	if len(d.answer.Keys) == 0 && d.answer.Confirm && d.answer.Text == "" { // the mark stands on it already
+		p = s.screen.AppendKey(p, vt.Key{Name: vt.KeyEnter})
+		d.answer.Confirm = false
+	}
+	s.applyLocked(agent.InputEvidence(now), now)
+	if d.waiter != nil {
+		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), answers: d.dialog, screen: s.screenTextLocked()})
+	}
+	return p, nil
+}
+
+// typeAnswer types the text of an answer, then Return.
+func (d *delivery) typeAnswer(ctx context.Context) error {
+	s := d.s
+	s.await(ctx, d.run.man.Timings().Submit, func() bool { return s.closed || s.run != d.run })
+	s.mu.Lock()
+	p := s.screen.AppendPaste(nil, d.answer.Text)
+	enter := s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter})
+	s.mu.Unlock()
+	if err := s.in.write(p); err != nil {
+		return d.gone()
+	}
+	s.await(ctx, d.run.man.Timings().Submit, func() bool { return s.closed || s.run != d.run })
+	if err := s.in.write(enter); err != nil {
+		return d.gone()
+	}
+	return nil
+}
+
+// confirmPatience is how long the mark may take to move to the chosen option.
+const confirmPatience = time.Second
+
+// confirmOption presses Return if the same dialog is still open with the chosen
+// option marked: where a digit chooses at once, it would answer the next dialog.
+func (d *delivery) confirmOption(ctx context.Context) error {
+	s := d.s
+	marked := false
+	s.await(ctx, confirmPatience, func() bool {
+		if s.closed || s.run != d.run || d.answeredLocked() {
+			return true
+		}
+		dialog, ok := d.run.man.FindDialog(s.viewLocked())
+		marked = ok && sameQuestion(dialog, d.dialog) && optionMarked(dialog, d.answer.Option)
+		return marked
+	})
+	if !marked {
+		return nil
+	}
+	s.mu.Lock()
+	enter := s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter})
+	s.mu.Unlock()
+	if err := s.in.write(enter); err != nil {
+		return d.gone()
+	}
+	return nil
+}
+
+func optionMarked(d *api.Dialog, o api.Option) bool {
+	for _, x := range d.Options {
+		if x.Selected && x.Number == o.Number && x.Label == o.Label {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,330 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/keeper"
+	"termio/internal/pty"
+	"termio/internal/store"
+	"termio/internal/vt"
+)
+
+// A session is one terminal and what runs on it. Its reader is the one
+// goroutine that it always has; it sleeps in the poller while the program is
+// silent. Everything else (a delivery, a published transition, a look at the
+// screen) runs in goroutines that exist while there is work.
+//
+// mu guards all live state. What is done under it is short: nothing reads a
+// file, waits for a program or talks to the store.
+type session struct {
+	h         *Host
+	id        api.SessionID
+	project   store.Project
+	created   time.Time
+	log       *slog.Logger
+	term      *keeper.Terminal
+	in        *input
+	lane      chan struct{} // of size 1: held by the text that is being delivered
+	lines     transcriptLines
+	ctx       context.Context // ends with the session
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup // every goroutine of the session
+	ended     chan struct{}  // closed when the session is closed and its record says so
+	readEnded chan struct{}  // closed when the reader has ended
+	saving    sync.Mutex     // one change of the record at a time
+
+	mu       sync.Mutex
+	rec      store.Session // as it is stored, or about to be
+	screen   *vt.Screen
+	seq      int64    // position in the output of what the screen has taken in
+	leader   pty.Proc // of the terminal: the login shell, or an agent in its place
+	run      *running
+	machine  *agent.Machine
+	closing  string // why the session is being closed; "" while it is not
+	closed   bool
+	cwd      string
+	title    string // as the program set it
+	lastOut  time.Time
+	seen     bool // a person has looked since the turn ended
+	trouble  string
+	ownDraft bool // what stands in the composer was typed by a send without Return
+
+	events    []vt.Event // scratch
+	frame     []byte     // scratch
+	shown     []byte     // scratch: output for raw clients
+	cutFrame  []byte     // scratch
+	clients   []*Attachment
+	lead      *Attachment // types last and sets the size
+	leads     uint64      // how often the lead changed hands
+	filter    vt.Filter   // for raw clients
+	waiters   []*waiter
+	held      []*delivery // lines back to a spawner, for when the composer is free
+	listeners map[chan struct{}]bool
+
+	look      looks
+	outbox    []*transition
+	outRuns   bool         // a goroutine empties the outbox
+	queued    int64        // number of transitions so far
+	lineCount int64        // whole lines of the transcript, as far as is known
+	dialogAt  time.Time    // when the open dialog opened
+	boundAt   time.Time    // when the conversation was bound
+	early     *keeper.Exit // the program's end, told before its start
+	exit      *keeper.Exit // the end of the terminal's leader
+	finishing bool
+}
+
+// running is what a session shows: an agent, or a shell. It is replaced whole
+// when an agent ends and the shell is back, or one is started by hand.
+type running struct {
+	man     *agent.Manifest
+	proc    pty.Proc      // the agent, or the shell
+	started time.Time     //
+	byHand  bool          // started in the session's shell, not by us
+	ready   chan struct{} // closed when it takes input
+	isReady bool
+	gone    chan struct{} // closed when something else took its place
+	marks   bool          // the shell reports its prompts (OSC 133)
+	prompt  bool          // it last reported a prompt, not a command
+	front   int           // foreground process group at the last look
+}
+
+func newRunning(m *agent.Manifest, p pty.Proc, now time.Time) *running {
+	return &running{man: m, proc: p, started: now, ready: make(chan struct{}), gone: make(chan struct{})}
+}
+
+// shell reports whether it is a plain shell.
+func (r *running) shell() bool { return r.man.IsShell() }
+
+// read is the session's reader: it takes in what the program writes until the
+// terminal is closed. When the program has ended it waits for the next one on
+// the same terminal.
+func (s *session) read() {
+	defer close(s.readEnded)
+	for {
+		data, _, err := s.term.Read()
+		if err != nil {
+			if !s.atEnd(err) {
+				return
+			}
+			continue
+		}
+		s.mu.Lock()
+		s.outputLocked(data, time.Now())
+		s.mu.Unlock()
+		// A program that writes without pause would keep this goroutine running
+		// for whole time slices: ten milliseconds of echo for everybody else.
+		runtime.Gosched()
+	}
+}
+
+// outputLocked takes in what the program wrote: screen, answers, events, clients.
+func (s *session) outputLocked(data []byte, now time.Time) {
+	at := s.seq
+	s.seq += int64(len(data))
+	s.lastOut = now
+	_, _ = s.screen.Write(data) // never fails
+	if replies := s.screen.TakeReplies(); len(replies) > 0 {
+		s.in.reply(replies)
+	}
+	s.events = s.screen.TakeEvents(s.events[:0])
+	for i := range s.events {
+		s.eventLocked(&s.events[i], now)
+	}
+	s.fanOutLocked(at, data)
+	for _, w := range s.waiters {
+		w.output(now, data)
+	}
+	s.lookSoonLocked(now)
+}
+
+// eventLocked handles what the program announced beside the picture.
+func (s *session) eventLocked(e *vt.Event, now time.Time) {
+	switch e.Kind {
+	case vt.EventTitle:
+		s.title = e.Text
+		s.applyLocked(s.run.man.TitleEvidence(e.Text, now), now)
+		for _, w := range s.waiters {
+			w.movement()
+		}
+	case vt.EventDir:
+		if dir, ok := folderOf(e.Text); ok {
+			s.cwd = dir
+		}
+	case vt.EventProgress:
+		if ev, ok := agent.ProgressEvidence(e.Value, now); ok {
+			s.applyLocked(ev, now)
+		}
+	case vt.EventStatus:
+		if ev, ok := s.run.man.ProgramEvidence(e.Text, now); ok {
+			s.applyLocked(ev, now)
+		}
+	case vt.EventPrompt:
+		s.markLocked(e, now)
+	}
+}
+
+// markLocked follows the marks of a shell that reports its prompts and commands.
+func (s *session) markLocked(e *vt.Event, now time.Time) {
+	r := s.run
+	if !r.shell() {
+		return
+	}
+	r.marks = true
+	switch e.Name {
+	case "A", "B":
+		r.prompt = true
+		s.readyLocked()
+	case "C":
+		r.prompt = false
+		for _, w := range s.waiters {
+			w.commandBegan()
+		}
+	case "D":
+		var exit *int
+		if e.HasExit {
+			code := e.Value
+			exit = &code
+		}
+		for _, w := range s.waiters {
+			w.commandEnded(exit)
+		}
+	}
+	s.lookSoonLocked(now)
+}
+
+// readyLocked notes that what runs takes input.
+func (s *session) readyLocked() {
+	if r := s.run; !r.isReady {
+		r.isReady = true
+		close(r.ready)
+	}
+}
+
+// applyLocked gives a piece of evidence to the machine.
+func (s *session) applyLocked(ev agent.Evidence, now time.Time) {
+	s.changedLocked(s.machine.Apply(ev, now), now)
+}
+
+// titleLocked is the displayed title: the person's own, else what a session is
+// for, else what the program calls itself.
+func (s *session) titleLocked() string {
+	switch {
+	case s.rec.Title != "":
+		return s.rec.Title
+	case s.rec.FirstPrompt != "":
+		return headline(s.rec.FirstPrompt)
+	case s.rec.Command != "" && s.run.shell():
+		return headline(s.rec.Command)
+	case s.title != "":
+		return headline(s.title)
+	}
+	return s.run.man.Name
+}
+
+// headline is the first line of a text, short enough for a title.
+func headline(s string) string {
+	for line := range strings.Lines(s) {
+		if strings.TrimSpace(line) != "" {
+			return printable(line)
+		}
+	}
+	return ""
+}
+
+// subscribeLocked returns a channel that gets a value whenever something about the
+// session may have changed, until unsubscribeLocked.
+func (s *session) subscribeLocked() chan struct{} {
+	c := make(chan struct{}, 1)
+	if s.listeners == nil {
+		s.listeners = map[chan struct{}]bool{}
+	}
+	s.listeners[c] = true
+	return c
+}
+
+func (s *session) unsubscribeLocked(c chan struct{}) { delete(s.listeners, c) }
+
+// stirLocked wakes those that wait for a change.
+func (s *session) stirLocked() {
+	for c := range s.listeners {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await waits until cond, which is asked with mu held, or until patience has
+// passed or ctx ends; it reports what cond said last.
+func (s *session) await(ctx context.Context, patience time.Duration, cond func() bool) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cond() {
+		return true
+	}
+	c := s.subscribeLocked()
+	defer s.unsubscribeLocked(c)
+	for {
+		s.mu.Unlock()
+		over := false
+		select {
+		case <-c:
+		case <-timer.C:
+			over = true
+		case <-ctx.Done():
+			over = true
+		}
+		s.mu.Lock()
+		if cond() {
+			return true
+		}
+		if over {
+			return false
+		}
+	}
+}
+
+// ourHost reports whether a name in a file URL is this machine's.
+func ourHost(name string) bool {
+	if name == "" || strings.EqualFold(name, "localhost") {
+		return true
+	}
+	own, err := os.Hostname()
+	if err != nil {
+		return false
+	}
+	short, _, _ := strings.Cut(own, ".")
+	return strings.EqualFold(name, own) || strings.EqualFold(name, short)
+}
+
+// folderOf reads what a shell reports as its folder: a file URL of this machine,
+// or a path.
+func folderOf(text string) (string, bool) {
+	if rest, ok := strings.CutPrefix(text, "file://"); ok {
+		i := strings.IndexByte(rest, '/')
+		if i < 0 || !ourHost(rest[:i]) {
+			return "", false
+		}
+		p, err := url.PathUnescape(rest[i:])
+		if err != nil {
+			return "", false
+		}
+		text = p
+	}
+	if !filepath.IsAbs(text) || len(text) > 4096 {
+		return "", false
+	}
+	return filepath.Clean(text), true
+}

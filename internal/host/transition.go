@@ -1,0 +1,163 @@
+package host
+
+import (
+	"time"
+
+	"termio/internal/agent"
+	"termio/internal/api"
+)
+
+// A transition is one change that watchers see. Sessions put them into their
+// outbox in order; the outbox's goroutine stores and shows them.
+type transition struct {
+	n     int64 // of this session, from 1
+	event api.Event
+	run   *running // what the session showed
+	// ends says that a turn ended: the transcript is read up to its last whole
+	// line, which takes a moment, before anyone is told.
+	ends bool
+	done chan struct{} // closed when it has been shown; event is complete then
+}
+
+// changedLocked acts on what a piece of evidence changed.
+func (s *session) changedLocked(c agent.Change, now time.Time) {
+	if at, ok := s.machine.Deadline(); ok {
+		s.wakeAtLocked(at)
+	}
+	if c.TurnStarted || c.Prompted {
+		s.trouble, s.ownDraft = "", false
+		for _, w := range s.waiters {
+			w.movement()
+		}
+	}
+	if !c.Changed && !c.TurnEnded && !(c.Dialog && c.To == api.NeedsYou) && !c.Background {
+		if c.Prompted {
+			s.stirLocked()
+		}
+		return
+	}
+	if c.TurnEnded {
+		s.seen = len(s.clients) > 0
+	}
+	if c.Dialog && c.To == api.NeedsYou {
+		s.dialogAt = now
+	}
+	var t *transition
+	if c.Changed || c.TurnEnded || c.Dialog {
+		t = s.publishLocked(now, "")
+		t.ends = c.TurnEnded
+	}
+	state := s.turnStateLocked()
+	for _, w := range s.waiters {
+		w.status(now, state, t)
+	}
+	s.stirLocked()
+}
+
+// turnStateLocked is the session's turn as waiters want to know it.
+func (s *session) turnStateLocked() turnState {
+	return turnState{status: s.machine.Status(), turn: s.machine.Turn(), dialog: s.machine.Dialog(), front: s.run.front}
+}
+
+// publishLocked puts the session's state now into the outbox. reason stands with
+// closed and with a failed delivery.
+func (s *session) publishLocked(now time.Time, reason string) *transition {
+	t := &transition{event: s.stateLocked(), run: s.run, done: make(chan struct{})}
+	t.event.At = now.UnixMilli()
+	t.event.Reason = reason
+	if s.closed {
+		t.event.Status = api.Closed
+		t.event.Prompt, t.event.Dialog = "", nil
+	}
+	s.queueLocked(t)
+	return t
+}
+
+// queueLocked puts a transition into the outbox and has it emptied.
+func (s *session) queueLocked(t *transition) {
+	s.queued++
+	t.n = s.queued
+	s.outbox = append(s.outbox, t)
+	if !s.outRuns {
+		s.outRuns = true
+		s.wg.Go(s.publish)
+	}
+}
+
+// stateLocked is the session as an event: its status and what goes with it.
+func (s *session) stateLocked() api.Event {
+	e := api.Event{
+		SchemaVersion: api.SchemaVersion,
+		Link:          s.id.Link(),
+		Status:        s.machine.Status(),
+		Title:         s.titleLocked(),
+		Cwd:           s.cwd,
+		Agent:         s.run.man.Name,
+		Project:       s.project.Name,
+		Background:    s.machine.Background(),
+	}
+	switch e.Status {
+	case api.NeedsYou:
+		e.Dialog = s.machine.Dialog()
+		e.Prompt = s.run.man.Prompt(s.viewLocked(), e.Dialog)
+	case api.Done:
+		e.Transcript = s.rec.Transcript
+	}
+	return e
+}
+
+// publish empties the outbox: each transition is completed, stored, shown to
+// watchers and then to the session's own clients. What a dead disk refuses is
+// shown all the same, and logged.
+func (s *session) publish() {
+	for {
+		s.mu.Lock()
+		if len(s.outbox) == 0 {
+			s.outRuns = false
+			s.mu.Unlock()
+			return
+		}
+		t := s.outbox[0]
+		s.outbox = s.outbox[1:]
+		progress := s.progressLocked()
+		s.mu.Unlock()
+
+		if t.event.Status == api.Done {
+			s.completeDone(t)
+		}
+		err := s.h.bus.publish(s.origin(), &t.event, func(e *api.Event) error {
+			switch e.Status {
+			case api.Closed:
+				return s.h.store.CloseSession(s.id, s.closingOf(t), e)
+			case api.Stalled:
+				return s.h.store.AppendEvent(e)
+			}
+			return s.h.store.Transition(s.id, progress, e)
+		})
+		if err != nil {
+			s.log.Error("event not stored", "error", err)
+		}
+		s.mu.Lock()
+		for _, a := range s.clients {
+			a.sendJSONLocked(api.FrameStatus, t.event)
+		}
+		close(t.done)
+		s.mu.Unlock()
+	}
+}
+
+// completeDone says where the reply stands: the transcript and its last line.
+func (s *session) completeDone(t *transition) {
+	var path string
+	var lines *int64
+	if t.ends {
+		path, lines = s.cursorEnd(s.ctx, t.run)
+	} else {
+		path, lines = s.cursor(t.run)
+	}
+	if path != "" {
+		t.event.Transcript, t.event.CursorEnd = path, lines
+	}
+}
+
+func (s *session) origin() origin { return origin{s.id, s.project.ID, s.created} }
