@@ -88,8 +88,26 @@ func (t *table[T]) sweep(used []bool) {
 	}
 }
 
-// cluster interns old+r, the content of a cell after r has joined it.
+// A joinCache remembers what cells became when a rune joined them, for text
+// repeats. Direct mapped; a sweep empties it.
+type joinCache [256]struct {
+	key  uint64 // content bits and rune, 0 is empty
+	bits uint32
+}
+
+func joinSlot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 56) }
+
+// joinCluster interns the content of a cell after r has joined it. It reports
+// false if that is too long or there is no space.
 func (s *Screen) joinCluster(lo uint64, r rune) (uint64, bool) {
+	key := uint64(r)<<32 | lo&(runeMask|flagCluster)
+	if s.joins == nil {
+		s.joins = new(joinCache)
+	}
+	slot := &s.joins[joinSlot(key)]
+	if slot.key == key {
+		return uint64(slot.bits), true
+	}
 	b := s.scratch[:0]
 	if lo&flagCluster != 0 {
 		b = append(b, s.clusters.get(uint32(lo&runeMask))...)
@@ -101,7 +119,14 @@ func (s *Screen) joinCluster(lo uint64, r rune) (uint64, bool) {
 	if len(b) > maxClusterBytes {
 		return 0, false
 	}
-	return s.internCluster(b)
+	bits, ok := s.internCluster(b)
+	if ok {
+		// Without a cache a sweep has just been; the slot is an old one's.
+		if s.joins != nil {
+			slot.key, slot.bits = key, uint32(bits)
+		}
+	}
+	return bits, ok
 }
 
 // internCluster returns the content bits for a cluster of two or more runes.
@@ -156,6 +181,7 @@ func (s *Screen) sweepClusters() {
 		}
 	})
 	s.clusters.sweep(used)
+	s.joins = nil
 }
 
 func (s *Screen) sweepExts() {

@@ -105,6 +105,13 @@ func (s *Screen) ground(b []byte) []byte {
 		switch {
 		case c-0x20 < 0x5f:
 			b = b[s.printASCII(b):]
+		case c == '\n':
+			s.lineFeed()
+			b = b[1:]
+		case c == '\r':
+			s.last = lastPrinted{}
+			s.carriageReturn()
+			b = b[1:]
 		case c >= 0x80:
 			if b = s.printUTF8(b); p.state != inGround {
 				return b
@@ -465,22 +472,21 @@ func decodeUTF8(b []byte) (r rune, n int) {
 	return r, n
 }
 
+// printUTF8 prints the text at the start of b, which begins with a byte of a
+// longer character, and returns what is left.
 func (s *Screen) printUTF8(b []byte) []byte {
 	for len(b) > 0 && b[0] >= 0x80 {
-		c := b[0]
-		var r rune
-		var n int
-		switch {
-		case c >= 0xe1 && c < 0xed && len(b) >= 3 && b[1]&0xc0 == 0x80 && b[2]&0xc0 == 0x80:
-			r, n = rune(c&0xf)<<12|rune(b[1]&0x3f)<<6|rune(b[2]&0x3f), 3
-		case !utf8.FullRune(b):
+		if n := s.printRun(b); n > 0 {
+			b = b[n:]
+			continue
+		}
+		if !utf8.FullRune(b) {
 			s.out.startSequence(len(b))
 			s.parser.u8n = copy(s.parser.u8[:], b)
 			return nil
-		default:
-			r, n = decodeUTF8(b)
 		}
-		if r < 0xa0 {
+		r, n := decodeUTF8(b)
+		if r >= 0x80 && r < 0xa0 {
 			s.out.startSequence(len(b))
 			b = b[n:]
 			if s.printOrC1(r); s.parser.state != inGround {

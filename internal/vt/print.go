@@ -149,6 +149,91 @@ func (s *Screen) print(r rune) {
 	s.place(r, w)
 }
 
+// printRun prints as much of b as goes into the current row one cell after the
+// other, ASCII or not, and returns the bytes taken. It stops, perhaps at once,
+// at whatever needs more thought: controls, unfinished and ill-formed
+// characters, those that join a cluster, the last column before a wide one.
+func (s *Screen) printRun(b []byte) int {
+	c := &s.cur
+	if c.pending || s.singleShift != 0 || s.modes&(modeInsert|modeGraphemes) != modeGraphemes {
+		return 0
+	}
+	ascii := c.charset[c.gl] == 'B'
+	edge := s.rightEdge()
+	row := s.row(c.y)
+	old := row.upto(c.x, s.cols)
+	if cap(old) < s.cols {
+		row.room(s.cols)
+		old = row.c
+	}
+	cells, pen := old[:s.cols], c.pen
+	x, i := c.x, 0
+	last := s.last
+run:
+	for i < len(b) && x <= edge {
+		r, n := rune(b[i]), 1
+		cl, after := uint8(1), stateOther
+		switch {
+		case r < utf8.RuneSelf:
+			if r < 0x20 || r == 0x7f || !ascii {
+				break run
+			}
+		case r >= 0xe1 && r < 0xed && i+2 < len(b) && b[i+1]&0xc0 == 0x80 && b[i+2]&0xc0 == 0x80:
+			r, n = r&0xf<<12|rune(b[i+1]&0x3f)<<6|rune(b[i+2]&0x3f), 3
+			cl = classOf(r)
+		case r >= 0xc3 && r < 0xe0 && i+1 < len(b) && b[i+1]&0xc0 == 0x80:
+			r, n = r&0x1f<<6|rune(b[i+1]&0x3f), 2
+			cl = classOf(r)
+		default:
+			if r, n = utf8.DecodeRune(b[i:]); n == 1 || r < 0xa0 {
+				break run
+			}
+			cl = classOf(r)
+		}
+		if cl>>classJoinShift&classJoinMask != joinOther {
+			var joins bool
+			if joins, after = last.state.next(cl); joins {
+				break
+			}
+		}
+		w := int(cl & classWidth)
+		if w == 0 || x+w > edge+1 {
+			break
+		}
+		if i == 0 && x < len(old) && old[x].lo&roleMask == roleTail {
+			old[x-1] = cell{lo: ' ', bg: old[x-1].bg}
+		}
+		cells[x] = cell{pen.lo | uint64(r), pen.fg, pen.bg}
+		last = lastPrinted{r, x, after}
+		if w == 2 {
+			cells[x].lo |= roleHead
+			cells[x+1] = cell{pen.lo | roleTail, pen.fg, pen.bg}
+		}
+		x += w
+		i += n
+	}
+	if i == 0 {
+		return 0
+	}
+	if x < len(old) {
+		if old[x].lo&roleMask == roleTail {
+			old[x] = cell{lo: ' ', bg: old[x].bg}
+		}
+	} else {
+		row.c = cells[:x]
+	}
+	row.gen = s.next
+	s.changed = true
+	s.last = last
+	c.x = x
+	if x > edge {
+		c.x = edge
+		c.pending = s.modes.has(modeWrap)
+		row.wrapped = false
+	}
+	return i
+}
+
 // place puts a rune of width w into the next free cell and notes its column. A
 // wide one is dropped where there are no two columns.
 func (s *Screen) place(r rune, w int) {

@@ -11,7 +11,7 @@ import (
 //	flags byte, then runs of columns in one style and of one kind:
 //	uvarint n<<3 | kind<<1 | styled
 //	if styled: uvarint attributes, uvarint foreground, uvarint background
-//	kind ascii: n bytes · narrow, wide: n runes in UTF-8 ·
+//	kind ascii: n bytes · narrow (ASCII among them), wide: n runes in UTF-8 ·
 //	clusters: n times (byte length | wide bit, bytes)
 //
 // Blank columns at the end are left out unless the line is wrapped.
@@ -66,21 +66,40 @@ func (s *Screen) appendRecord(b []byte, r *row) []byte {
 		n = r.trimmed()
 	}
 	b = append(b, flags)
-	c := r.c[:n]
 	var prev cell
-	for i := 0; i < len(c); {
-		st, kind := c[i].style(), kindOf(c[i].lo)
-		j, count := i, 0
-		for j < len(c) && c[j].lo&^contentMask == st.lo && c[j].fg == st.fg && c[j].bg == st.bg && kindOf(c[j].lo) == kind {
-			j += c[j].width()
-			count++
-		}
+	for c := r.c[:n]; len(c) > 0; {
+		st := c[0].style()
+		kind, cells, count := runOf(c, st)
 		b = appendRunHeader(b, count, kind, st, prev)
-		prev = st
-		b = s.appendPayload(b, c[i:j], kind)
-		i = j
+		b = s.appendPayload(b, c[:cells], kind)
+		c, prev = c[cells:], st
 	}
 	return b
+}
+
+// runOf measures the run at the start of c: its kind, its length in cells and
+// in things with text. Narrow characters and ASCII go together.
+func runOf(c []cell, st cell) (kind, cells, count int) {
+	kind = kindOf(c[0].lo)
+	i := 0
+	if kind > kindNarrow {
+		for i < len(c) && c[i].style() == st && kindOf(c[i].lo) == kind {
+			i += c[i].width()
+			count++
+		}
+		return kind, i, count
+	}
+	kind = kindASCII
+	for i < len(c) && c[i].fg == st.fg && c[i].bg == st.bg {
+		if lo := c[i].lo &^ runeMask; lo != st.lo && lo != st.lo|roleSpacer {
+			break
+		}
+		if c[i].lo&runeMask >= utf8.RuneSelf {
+			kind = kindNarrow
+		}
+		i++
+	}
+	return kind, i, i
 }
 
 func appendRunHeader(b []byte, n, kind int, st, prev cell) []byte {
@@ -99,7 +118,14 @@ func (s *Screen) appendPayload(b []byte, c []cell, kind int) []byte {
 		}
 	case kindNarrow, kindWide:
 		for i := 0; i < len(c); i += kind {
-			b = utf8.AppendRune(b, rune(c[i].lo&runeMask))
+			switch r := rune(c[i].lo & runeMask); {
+			case r < utf8.RuneSelf:
+				b = append(b, byte(r))
+			case r >= 0x800 && r < 0x10000:
+				b = append(b, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0xbf, 0x80|byte(r)&0xbf)
+			default:
+				b = utf8.AppendRune(b, r)
+			}
 		}
 	default:
 		for i := 0; i < len(c); i += c[i].width() {
@@ -114,6 +140,8 @@ func (s *Screen) appendPayload(b []byte, c []cell, kind int) []byte {
 	return b
 }
 
+// kindOf is the kind of run a cell starts. A spacer that is no spacer any more
+// is ASCII.
 func kindOf(lo uint64) int {
 	switch {
 	case lo&flagCluster != 0:
@@ -320,7 +348,7 @@ func (r run) valid() bool {
 			ok = ok && text[0] < utf8.RuneSelf
 		case kindClusters:
 			ok = ok && runes > 1
-		default:
+		case kindWide:
 			ok = ok && len(text) > 1
 		}
 	})

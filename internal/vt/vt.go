@@ -50,6 +50,7 @@ type Screen struct {
 	singleShift              uint8 // 0, or the set for the next character
 
 	clusters table[string]
+	joins    *joinCache
 	exts     table[ext]
 
 	titles      titles
@@ -104,7 +105,7 @@ func (s *Screen) reset() {
 	s.modes, s.savedModes = defaultModes, defaultModes
 	s.tabs = nil
 	s.last, s.singleShift = lastPrinted{}, 0
-	s.clusters, s.exts = table[string]{}, table[ext]{}
+	s.clusters, s.exts, s.joins = table[string]{}, table[ext]{}, nil
 	s.titles = titles{}
 	s.colors.overrides = nil
 	s.dir = ""
