@@ -6,7 +6,9 @@ var asciiSets = [4]byte{'B', 'B', 'B', 'B'}
 func (s *Screen) control(c byte) {
 	switch c {
 	case 0x05: // ENQ: an empty answerback
-		s.query()
+		if s.parser.state == inGround {
+			s.query()
+		}
 	case 0x07:
 		s.bell()
 		return

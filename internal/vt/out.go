@@ -21,23 +21,36 @@ type outbox struct {
 	lost       int // events that did not fit
 	spans      []Span
 	size       int    // bytes of this Write
+	written    uint64 // bytes of all Writes before
 	pos        int    // offset behind the last byte of the sequence being run
 	start      int    // offset of its first byte, negative if it came earlier
 	unfinished int    // bytes of the sequence that has not ended
+	// broke is one more than the offset over all Writes of the last byte that
+	// broke off something unfinished.
+	broke      uint64
 	terminator string // how the string being run ended
 }
 
-// A Span is a range of the bytes of the last Write. Start is negative by the
-// number of bytes that came in earlier Writes.
-type Span struct{ Start, End int }
+// A Span is a range of the bytes of the last Write. Start, and rarely End, are
+// negative by the number of bytes that came in earlier Writes.
+type Span struct {
+	Start, End int
+	// broke: the query's first byte broke off something unfinished before it,
+	// which has to be broken off for other terminals too.
+	broke bool
+}
 
 func (o *outbox) startSequence(left int) {
 	o.start = o.size - left
 	o.pos = o.start
 }
 
+// over is one more than the offset over all Writes.
+func (o *outbox) over(offset int) uint64 { return o.written + uint64(offset) + 1 }
+
 func (s *Screen) beginWrite(n int) {
 	o := &s.out
+	o.written += uint64(o.size)
 	o.size, o.start, o.pos = n, -o.unfinished, 0
 	o.spans = o.spans[:0]
 	s.changed = false
@@ -73,7 +86,7 @@ func (s *Screen) query() bool {
 	case k >= 0 && o.spans[k].End == o.start:
 		o.spans[k].End = o.pos
 	default:
-		o.spans = append(o.spans, Span{o.start, o.pos})
+		o.spans = append(o.spans, Span{o.start, o.pos, o.broke == o.over(o.start)})
 	}
 	return true
 }
@@ -165,29 +178,21 @@ func NewFilter(s *Screen) Filter {
 // Append appends what p adds for the other terminal. It is called once after
 // each s.Write(p), in order.
 func (f *Filter) Append(dst, p []byte, s *Screen) []byte {
-	held := f.held
-	at := 0 // offset in p
+	all, off := p, len(f.held)
+	if off > 0 {
+		all = append(f.held, p...)
+	}
+	at := 0
 	for _, q := range s.QuerySpans() {
-		if q.Start < 0 {
-			held = held[:max(0, len(held)+q.Start)]
-		} else {
-			dst = append(dst, held...)
-			held = nil
-			dst = append(dst, p[at:q.Start]...)
+		start, end := max(q.Start+off, at), max(q.End+off, at)
+		dst = append(dst, all[at:start]...)
+		if q.broke {
+			dst = append(dst, "\x1b\\"...)
 		}
-		at = q.End
+		at = end
 	}
-	rest := p[at:]
-	keep := min(s.Held(), len(held)+len(rest))
-	switch {
-	case keep == 0:
-		dst = append(append(dst, held...), rest...)
-		f.held = f.held[:0]
-	case keep <= len(rest):
-		dst = append(append(dst, held...), rest[:len(rest)-keep]...)
-		f.held = append(f.held[:0], rest[len(rest)-keep:]...)
-	default:
-		f.held = append(held, rest...)
-	}
+	end := max(len(all)-s.Held(), at)
+	dst = append(dst, all[at:end]...)
+	f.held = append(f.held[:0], all[end:]...)
 	return dst
 }

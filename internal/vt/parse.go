@@ -228,6 +228,7 @@ func (s *Screen) step(c byte) {
 		return
 	case c == 0x1b:
 		s.out.start = s.out.pos
+		s.out.broke = s.out.over(s.out.pos)
 		s.enterEscape()
 		return
 	case c < 0x20:
@@ -412,6 +413,7 @@ func (s *Screen) stringEsc(c byte) {
 	s.out.pos = at - 1
 	s.stringEnd("\x1b\\")
 	s.out.start, s.out.pos = at-1, at
+	s.out.broke = s.out.over(at - 1)
 	s.enterEscape()
 	s.step(c)
 }
@@ -452,6 +454,7 @@ func (s *Screen) continueUTF8(b []byte) []byte {
 		r, z := utf8.DecodeRune(u)
 		if z != len(u) {
 			s.print(utf8.RuneError) // what came earlier; b[0] is looked at again
+			s.out.broke = s.out.over(s.out.size - len(b))
 			return b
 		}
 		s.printOrC1(r)
@@ -495,7 +498,9 @@ func (s *Screen) printUTF8(b []byte) []byte {
 			continue
 		}
 		s.print(r)
-		b = b[n:]
+		if b = b[n:]; r == utf8.RuneError {
+			s.out.broke = s.out.over(s.out.size - len(b))
+		}
 	}
 	return b
 }

@@ -16,6 +16,17 @@ func (s *Screen) AppendReplay(dst []byte, historyLines int) []byte {
 	return w.b
 }
 
+// AppendOuterReplay is AppendReplay for a terminal on which a session is shown
+// while the host answers for it: the mode that makes a terminal report its size
+// on its own (2048) stays out. Output for it goes through a Filter.
+func (s *Screen) AppendOuterReplay(dst []byte, historyLines int) []byte {
+	modes := s.modes
+	s.modes &^= modeResizeReports
+	dst = s.AppendReplay(dst, historyLines)
+	s.modes = modes
+	return dst
+}
+
 // AppendUnfinished appends the bytes of the control sequence or character
 // that has begun but not ended. Fed after the replay they make it go on.
 func (s *Screen) AppendUnfinished(dst []byte) []byte {

@@ -33,6 +33,9 @@ func (s *Screen) Resize(cols, rows int) {
 	for _, g := range []*grid{&s.main, &s.alt} {
 		g.x, g.y = min(g.x, cols-1), min(g.y, rows-1)
 		g.saved.x, g.saved.y = min(g.saved.x, cols-1), min(g.saved.y, rows-1)
+		if !g.saved.set {
+			g.saved = cursor{}
+		}
 	}
 	s.cur.x, s.cur.y, s.cur.pending = s.g.x, s.g.y, s.g.pending
 	s.checkPending()
