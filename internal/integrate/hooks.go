@@ -218,7 +218,7 @@ func makeDirs(dir string) ([]string, error) {
 // removeDirs removes folders that are empty, the innermost first.
 func removeDirs(dirs []string) {
 	for i := len(dirs) - 1; i >= 0; i-- {
-		if os.Remove(dirs[i]) != nil {
+		if err := os.Remove(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return // somebody uses it by now
 		}
 	}

@@ -28,6 +28,8 @@ type Installer struct {
 	home    string // the person's
 	backups string // our own records
 	lookup  func(name string) string
+	// linkDirs are where the command may be linked; the last one is the person's own.
+	linkDirs []string
 
 	mu      sync.Mutex
 	putBack map[string]bool // files whose hooks this process has put back
@@ -37,11 +39,12 @@ type Installer struct {
 // moves, such as CLAUDE_CONFIG_DIR, are looked for where the variable says.
 func New(env config.Env) *Installer {
 	return &Installer{
-		exe:     env.StableExe,
-		home:    env.UserHome,
-		backups: env.BackupDir,
-		lookup:  env.Get,
-		putBack: map[string]bool{},
+		exe:      env.StableExe,
+		home:     env.UserHome,
+		backups:  env.BackupDir,
+		lookup:   env.Get,
+		linkDirs: []string{"/usr/local/bin", filepath.Join(env.UserHome, ".local", "bin")},
+		putBack:  map[string]bool{},
 	}
 }
 
