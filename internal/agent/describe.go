@@ -206,7 +206,7 @@ func hooksShape() *shape {
 		opt("prompt", yesNo("The event says that a prompt was taken. Events whose name holds \"prompt\" and that say working do so by themselves.")),
 		opt("error", yesNo("The event says that the turn failed.")))
 	s := objectOf("The agent's own hooks. Where there are any they are the source of truth; other channels only correct them.",
-		opt("type", oneOf("How they are installed; json by default.", "json", "toml", "plugin", "scripts")),
+		opt("type", oneOf("How they are installed; json by default. Those of an agent that reports by itself are builtin, and nothing is installed.", "json", "toml", "plugin", "scripts", HooksBuiltin)),
 		opt("file", checked("Of json and toml: the file that is edited.", checkPath)),
 		opt("dir", checked("Of plugin and scripts: the folder that gets a file.", checkPath)),
 		opt("dialect", plain("The form that the agent wants.")),

@@ -143,7 +143,7 @@ type LimitRule struct {
 
 // Hooks declares the agent's own hooks: what to install and what they say.
 type Hooks struct {
-	Type               string       `json:"type,omitempty"` // json (the default), toml, plugin, scripts
+	Type               string       `json:"type,omitempty"` // json (the default), toml, plugin, scripts, builtin
 	File               string       `json:"file,omitempty"` // of json and toml
 	Dir                string       `json:"dir,omitempty"`  // of plugin and scripts
 	Dialect            string       `json:"dialect,omitempty"`
@@ -161,6 +161,10 @@ type Hooks struct {
 	Dialogs            []HookDialog `json:"dialogs,omitempty"`
 	Events             []HookEvent  `json:"events"`
 }
+
+// HooksBuiltin is the type of hooks that are part of the agent: it runs `termio agent
+// report` by itself in every session, and nothing of its files is edited.
+const HooksBuiltin = "builtin"
 
 // HookEvent maps one event of the agent to a state.
 type HookEvent struct {

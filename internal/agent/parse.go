@@ -353,15 +353,20 @@ func checkHooks(n *node, say func(*node, string, string)) {
 	if typ == "" {
 		typ = "json"
 	}
-	place, other := "file", "dir"
-	if typ == "plugin" || typ == "scripts" {
-		place, other = other, place
+	needs, without := "file", []string{"dir"}
+	switch typ {
+	case "plugin", "scripts":
+		needs, without = "dir", []string{"file"}
+	case HooksBuiltin:
+		needs, without = "", []string{"file", "dir", "dialect", "timeout", "async"}
 	}
-	if n.get(place) == nil {
-		say(n, place, "is missing; hooks of type "+typ+" need it")
+	if needs != "" && n.get(needs) == nil {
+		say(n, needs, "is missing; hooks of type "+typ+" need it")
 	}
-	if v := n.get(other); v != nil {
-		say(v, other, "does not go with hooks of type "+typ)
+	for _, key := range without {
+		if v := n.get(key); v != nil {
+			say(v, key, "does not go with hooks of type "+typ)
+		}
 	}
 	if known, ok := dialects[typ]; ok && !slices.Contains(known, n.get("dialect").text()) {
 		say(n, "dialect", fmt.Sprintf("must be one of %s for hooks of type %s, not %q",

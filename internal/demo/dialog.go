@@ -157,7 +157,9 @@ func (d *dialog) rows(cols int) (rows []row, x, y int) {
 	for _, l := range wrap(clean(d.title), cols-2) {
 		add(bold, " "+l)
 	}
-	if d.detail != "" {
+	if d.detail == "" {
+		add()
+	} else {
 		rows = append(rows, rule(grey, "╌", cols))
 		lines := wrap(clean(d.detail), cols-2)
 		if more := len(lines) - maxDetailRows; more > 0 {

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +18,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	atp "termio/internal/agent"
 	"termio/internal/pty"
+	"termio/internal/vt"
 )
 
 // The test binary plays one more part: the demo agent on a terminal of its own.
@@ -59,7 +59,10 @@ type bench struct {
 	fd     int
 	proc   pty.Proc
 
+	answers bool // queries are answered, as a terminal does; set before the start
+
 	mu     sync.Mutex
+	vt     *vt.Screen
 	output []byte
 	ended  bool
 	change *sync.Cond
@@ -79,16 +82,23 @@ func start(t *testing.T, args ...string) *bench {
 	return startIn(t, t.TempDir(), args...)
 }
 
+// size80 is the usual terminal.
+var size80 = pty.Size{Cols: 80, Rows: 24}
+
 // startIn does so in a folder that an earlier one may have used.
 func startIn(t *testing.T, dir string, args ...string) *bench {
 	t.Helper()
-	return startSized(t, dir, pty.Size{Cols: 80, Rows: 24}, append([]string{"--speed=50"}, args...))
+	return startOn(t, dir, size80, false, args...)
 }
 
-func startSized(t *testing.T, dir string, size pty.Size, args []string) *bench {
+// startOn does so on a terminal of another size. With answers the terminal answers
+// queries, as every real one does.
+func startOn(t *testing.T, dir string, size pty.Size, answers bool, args ...string) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: dir, home: filepath.Join(dir, "home"), done: make(chan struct{}), exited: make(chan struct{})}
+	args = append([]string{"--speed=50"}, args...)
+	b := &bench{t: t, dir: dir, answers: answers, home: filepath.Join(dir, "home"), done: make(chan struct{}), exited: make(chan struct{})}
 	b.change = sync.NewCond(&b.mu)
+	b.vt = vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows), History: 1000, ProgramStatus: true, Version: "test"})
 	if err := os.MkdirAll(filepath.Join(b.home, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +146,7 @@ func startSized(t *testing.T, dir string, size pty.Size, args []string) *bench {
 	go b.collect()
 	go b.reap()
 	t.Cleanup(func() {
+		screen := b.screen()                          // as the test left it
 		_ = syscall.Kill(b.proc.PID, syscall.SIGTERM) // it waits for its hooks; gone already in some tests
 		late := time.AfterFunc(patience, func() { _ = syscall.Kill(b.proc.PID, syscall.SIGKILL) })
 		<-b.exited
@@ -143,7 +154,7 @@ func startSized(t *testing.T, dir string, size pty.Size, args []string) *bench {
 		_ = b.master.Close()
 		<-b.done
 		if t.Failed() {
-			t.Logf("screen:\n%s\nevents: %v\nreports: %s", b.screen(), b.events, b.hookNames())
+			t.Logf("screen:\n%s\nevents: %v\nreports: %s", screen, b.events, b.hookNames())
 		}
 	})
 	return b
@@ -158,11 +169,16 @@ func (b *bench) collect() {
 		n, err := b.master.Read(buf)
 		b.mu.Lock()
 		b.output = append(b.output, buf[:n]...)
+		_, _ = b.vt.Write(buf[:n]) // it takes everything
+		replies := b.vt.TakeReplies()
 		b.ended = err != nil
 		b.change.Broadcast()
 		b.mu.Unlock()
 		if err != nil {
 			return
+		}
+		if b.answers && len(replies) > 0 {
+			_, _ = b.master.Write(replies) // fails with the read that follows
 		}
 	}
 }
@@ -382,31 +398,28 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-var (
-	rowWrite = regexp.MustCompile(`\x1b\[(\d+);1H([^\x1b]*(?:\x1b\[[0-9;]*m[^\x1b]*)*)`)
-	sgr      = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-)
-
-// screen is what the screen shows, from the rows as they were painted: the painter
-// writes whole rows only.
+// screen is what the screen shows now.
 func (b *bench) screen() string {
-	out := b.all()
-	if i := strings.LastIndex(out, "\x1b[2J"); i >= 0 {
-		out = out[i:]
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.TrimRight(strings.Join(b.vt.Text(), "\n"), "\n")
+}
+
+// waitScreen waits until the screen shows text in one row.
+func (b *bench) waitScreen(text string) {
+	b.t.Helper()
+	if !b.until(func() bool { return strings.Contains(strings.Join(b.vt.Text(), "\n"), text) }) {
+		b.t.Fatalf("no %q on the screen", text)
 	}
-	rows := map[int]string{}
-	last := 0
-	for _, m := range rowWrite.FindAllStringSubmatch(out, -1) {
-		y, err := strconv.Atoi(m[1])
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		rows[y] = strings.TrimRight(sgr.ReplaceAllString(m[2], ""), " ")
-		last = max(last, y)
+}
+
+// view is the screen as the agent engine sees it.
+func (b *bench) view() atp.ScreenView {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.vt.Cursor()
+	return atp.ScreenView{
+		Rows: b.vt.Text(), CursorX: c.X, CursorY: c.Y, CursorVisible: c.Visible, Title: b.vt.Title(),
+		Dim: func(x, y int) bool { return b.vt.Cell(x, vt.Row(y)).Style.Attr&vt.Dim != 0 },
 	}
-	var all []string
-	for y := 1; y <= last; y++ {
-		all = append(all, rows[y])
-	}
-	return strings.Join(all, "\n")
 }

@@ -29,10 +29,10 @@ type hookEditor interface {
 }
 
 // editor finds the file and the dialect of an agent's hooks; none for an agent
-// without any.
+// without any to install.
 func (in *Installer) editor(m *agent.Manifest) (file string, ed hookEditor, err error) {
 	h := m.Hooks
-	if h == nil {
+	if h == nil || h.Type == agent.HooksBuiltin {
 		return "", nil, nil
 	}
 	switch h.Type {
