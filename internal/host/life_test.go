@@ -1,0 +1,48 @@
+package host_test
+
+import (
+	"strings"
+	"testing"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/termtest"
+)
+
+func TestRunReadClose(t *testing.T) {
+	d := termtest.Start(t)
+	ctx := d.Context()
+	events := d.WatchAll()
+	link := d.Run("echo first line; cat")
+	events.AwaitStatus(link, api.Working)
+	screen := d.Screen(link)
+	screen.AwaitText("first line")
+	if _, err := d.Client().Send(ctx, link, api.SendRequest{Text: "over and over"}); err != nil {
+		t.Fatal(err)
+	}
+	screen.Await("what cat gives back", func(text string) bool { return strings.Count(text, "over and over") == 2 })
+	read, err := d.Client().Read(ctx, link, client.ReadOptions{Lines: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Screen != "over and over" {
+		t.Errorf("last line %q", read.Screen)
+	}
+	reply, err := d.Client().Close(ctx, link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply.Closed != link {
+		t.Errorf("closed %q, want %q", reply.Closed, link)
+	}
+	if why := screen.AwaitEnd(); why != "closed" {
+		t.Errorf("attach ended: %q", why)
+	}
+	if e := events.AwaitStatus(link, api.Closed); e.Reason != "closed" {
+		t.Errorf("reason %q", e.Reason)
+	}
+	_, err = d.Client().Send(ctx, link, api.SendRequest{Text: "too late"})
+	if code := api.CodeOf(err); code != api.NotLive {
+		t.Errorf("send after close: %v", err)
+	}
+}

@@ -1,0 +1,388 @@
+// Package termtest gives tests a real daemon: keeper and host as processes of their
+// own, which the test binary plays itself, in a home of their own that is gone
+// afterwards.
+//
+// A package that uses it has a TestMain that calls [Role] first. [Start] then starts
+// a daemon, and its methods talk to it as any client does. Waiting is always for an
+// event, with a deadline that fails the test. A test ends with no process, socket or
+// file left, or fails for that.
+//
+// Only tests import it. Helpers may be called from the test's goroutine only.
+package termtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/config"
+	"termio/internal/demo"
+	"termio/internal/host"
+	"termio/internal/keeper"
+	"termio/internal/server"
+)
+
+// Patience bounds every wait of a test. It is long because test machines are busy;
+// nothing waits that long unless something is broken.
+const Patience = 60 * time.Second
+
+// Role plays the part that the arguments ask for, if the process was started for one:
+// the daemon's processes, the demo agent, an agent's hook. TestMain calls it first and
+// ends the process with the code if ok.
+func Role() (code int, ok bool) {
+	args := os.Args[1:]
+	switch {
+	case has(args, "daemon", "run"):
+		return exit(runKeeper()), true
+	case has(args, "daemon", "host"):
+		return exit(runHost()), true
+	case has(args, "demo-agent"):
+		return demo.Run(context.Background(), args[1:], demo.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ()), true
+	case has(args, "agent", "report"):
+		if r, ok := client.ParseReport(args[2:]); ok {
+			r.Post(os.Environ(), 0, 1)
+		}
+		return 0, true
+	}
+	return 0, false
+}
+
+func has(args []string, words ...string) bool {
+	return len(args) >= len(words) && slices.Equal(args[:len(words)], words)
+}
+
+func exit(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	return 0
+}
+
+func runKeeper() error {
+	env, err := config.FromEnv(os.Environ())
+	if err != nil {
+		return err
+	}
+	cfg := keeper.Config{
+		Socket: env.Socket, LockFile: env.LockFile, HostPath: env.StableExe, HostArgs: []string{"daemon", "host"},
+		HostEnv: env.Environ, Grace: 500 * time.Millisecond, Log: logger("keeper"),
+	}
+	if env.ReadyFD >= 0 {
+		cfg.Ready = os.NewFile(uintptr(env.ReadyFD), "ready")
+	}
+	return keeper.Run(context.Background(), cfg)
+}
+
+func runHost() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	env, err := config.FromEnv(os.Environ())
+	if err != nil {
+		return err
+	}
+	conn, err := keeper.Connect(keeper.ControlFD)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	h, err := host.Open(host.Config{Env: env, Keeper: conn, Log: logger("host")})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	ln, err := conn.Listener()
+	if err != nil {
+		return err
+	}
+	srv := server.New(h, logger("host"))
+	go func() {
+		select {
+		case <-h.Stopped():
+		case <-ctx.Done():
+		}
+		end, cancel := context.WithTimeout(context.Background(), Patience)
+		defer cancel()
+		_ = srv.Close(end)
+	}()
+	return srv.Serve(ln)
+}
+
+func logger(process string) *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("process", process)
+}
+
+// A Daemon is a running daemon with a project folder.
+type Daemon struct {
+	t     testing.TB
+	Paths config.Paths
+	Dir   string   // a project's folder, where clients are
+	Env   []string // what the daemon was started with
+
+	keeper int // a child of this process
+}
+
+// Option changes how a daemon is started.
+type Option func(*Daemon)
+
+// WithEnv sets variables of the daemon's environment.
+func WithEnv(vars ...string) Option {
+	return func(d *Daemon) { d.Env = append(d.Env, vars...) }
+}
+
+// WithSettings writes a settings file before the daemon starts.
+func WithSettings(s api.Settings) Option {
+	return func(d *Daemon) {
+		if err := config.SaveSettings(d.Paths.SettingsFile, s); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// Start starts a daemon with /bin/sh as the login shell. It is stopped when the test
+// ends, and the test fails if anything of it is left.
+func Start(t testing.TB, options ...Option) *Daemon {
+	t.Helper()
+	// A short path: a socket's name has little room, and t.TempDir's is long.
+	root, err := os.MkdirTemp("", "tt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err = filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(root); err != nil {
+			t.Error(err)
+		}
+	})
+	d := &Daemon{t: t, Dir: filepath.Join(root, "p")}
+	home := filepath.Join(root, "h")
+	for _, dir := range []string{d.Dir, filepath.Join(home, ".termio")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Env = []string{
+		"HOME=" + home, "TERMIO_HOME=" + filepath.Join(home, ".termio"), "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh",
+		"TMPDIR=" + root, "GIT_CONFIG_NOSYSTEM=1", "PS1=$ ",
+	}
+	if d.Paths, err = config.NewPaths(filepath.Join(home, ".termio"), root); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Paths.EnsureDirs(); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range options {
+		o(d)
+	}
+	d.Git("init", "--quiet")
+	d.start()
+	return d
+}
+
+// start starts the daemon's processes and has them ended with the test.
+func (d *Daemon) start() {
+	d.t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	c, err := client.Dial(ctx, d.Paths, client.Options{Start: true, Exe: exe, Environ: d.Env, Cwd: d.Dir})
+	if err != nil {
+		d.t.Fatalf("start daemon: %v\n%s", err, d.log())
+	}
+	d.Paths = c.Paths()
+	r, err := c.Daemon(ctx)
+	if err != nil {
+		d.t.Fatalf("start daemon: %v\n%s", err, d.log())
+	}
+	d.keeper = r.KeeperPID
+	d.t.Cleanup(d.end)
+	if _, err := c.Open(ctx, api.OpenRequest{Path: d.Dir}); err != nil {
+		d.t.Fatalf("open project: %v", err)
+	}
+}
+
+// end stops the daemon and looks for what is left of it.
+func (d *Daemon) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	c, err := client.Dial(ctx, d.Paths, client.Options{Cwd: d.Dir, Timeout: Patience})
+	if err == nil {
+		_, err = c.Stop(ctx)
+	}
+	if err != nil && api.CodeOf(err) != api.Unavailable { // a test may have ended it
+		d.t.Errorf("stop daemon: %v", err)
+	}
+	d.awaitKeeper(ctx)
+	if left := d.processes(); len(left) > 0 {
+		d.t.Errorf("processes left: %v", left)
+		for pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	if d.t.Failed() {
+		d.t.Logf("log of the daemon:\n%s", d.log())
+	}
+}
+
+// awaitKeeper waits until the keeper's process has ended: it lets go of its lock, which
+// callers wait for, a moment before.
+func (d *Daemon) awaitKeeper(ctx context.Context) {
+	p, err := os.FindProcess(d.keeper)
+	if err != nil {
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		_, _ = p.Wait() // an error if it is no child: started by somebody else
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		d.t.Error("the keeper goes on")
+	}
+}
+
+// maxLog is how many bytes of a daemon's log a failed test prints.
+const maxLog = 16 << 10
+
+func (d *Daemon) log() string {
+	b, err := os.ReadFile(d.Paths.Log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-maxLog):])
+}
+
+// processes are the living processes that have this daemon's home in their
+// environment, with their command lines. Only Linux tells.
+func (d *Daemon) processes() map[int]string {
+	left := map[int]string{}
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00TERMIO_HOME="+d.Paths.Home+"\x00")) {
+			continue
+		}
+		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		left[pid] = strings.TrimRight(strings.ReplaceAll(string(args), "\x00", " "), " ")
+	}
+	return left
+}
+
+// Git runs git in the project's folder.
+func (d *Daemon) Git(args ...string) string {
+	d.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.invalid"}, args...)...)
+	cmd.Dir, cmd.Env = d.Dir, d.Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// Context is one that ends with the test's patience.
+func (d *Daemon) Context() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	d.t.Cleanup(cancel)
+	return ctx
+}
+
+// Client is a caller in the project's folder and in no session.
+func (d *Daemon) Client() *client.Client { return d.ClientAt(d.Dir) }
+
+// ClientAt is a caller in a folder and in no session.
+func (d *Daemon) ClientAt(dir string) *client.Client { return d.dial(client.Options{Cwd: dir}) }
+
+// ClientIn is a caller that says it is in a session.
+func (d *Daemon) ClientIn(link string) *client.Client {
+	return d.dial(client.Options{Cwd: d.Dir, Session: strings.TrimPrefix(link, api.LinkPrefix)})
+}
+
+func (d *Daemon) dial(o client.Options) *client.Client {
+	d.t.Helper()
+	o.Timeout = Patience
+	c, err := client.Dial(d.Context(), d.Paths, o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// KillHost kills the host and waits until the next one answers.
+func (d *Daemon) KillHost() {
+	d.t.Helper()
+	was, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := syscall.Kill(was.HostPID, syscall.SIGKILL); err != nil {
+		d.t.Fatal(err)
+	}
+	// The listening socket outlives the host: a call waits in its backlog, unless
+	// it was in the dead host's hands already.
+	for {
+		now, err := d.Client().Daemon(d.Context())
+		switch {
+		case err == nil && now.HostPID != was.HostPID:
+			return
+		case err != nil && api.CodeOf(err) != api.Unavailable:
+			d.t.Fatal(err)
+		}
+		if d.Context().Err() != nil {
+			d.t.Fatal("no new host")
+		}
+	}
+}
+
+// Run starts a command in a terminal session and gives its link.
+func (d *Daemon) Run(command string) string {
+	d.t.Helper()
+	r, err := d.Client().Run(d.Context(), api.RunRequest{Command: command})
+	if err != nil {
+		d.t.Fatalf("run %q: %v", command, err)
+	}
+	return r.Target
+}
+
+// Spawn starts the demo agent with a prompt and gives its link.
+func (d *Daemon) Spawn(prompt string) string {
+	d.t.Helper()
+	r, err := d.Client().Spawn(d.Context(), api.SpawnRequest{Agent: "demo", Prompt: prompt})
+	if err != nil {
+		d.t.Fatalf("spawn %q: %v", prompt, err)
+	}
+	return r.Target
+}
+
+// Close ends a session.
+func (d *Daemon) Close(link string) {
+	d.t.Helper()
+	if _, err := d.Client().Close(d.Context(), link); err != nil {
+		d.t.Fatalf("close %s: %v", link, err)
+	}
+}
