@@ -29,6 +29,7 @@ type outbox struct {
 	// broke off something unfinished.
 	broke      uint64
 	terminator string // how the string being run ended
+	curX, curY int    // the cursor before this Write
 }
 
 // A Span is a range of the bytes of the last Write. Start, and rarely End, are
@@ -53,7 +54,7 @@ func (s *Screen) beginWrite(n int) {
 	o.written += uint64(o.size)
 	o.size, o.start, o.pos = n, -o.unfinished, 0
 	o.spans = o.spans[:0]
-	s.changed = false
+	o.curX, o.curY = s.cur.x, s.cur.y
 }
 
 func (s *Screen) endWrite() {
@@ -61,6 +62,9 @@ func (s *Screen) endWrite() {
 	o.unfinished = 0
 	if s.parser.state != inGround || s.parser.u8n > 0 {
 		o.unfinished = o.size - o.start
+	}
+	if s.cur.x != o.curX || s.cur.y != o.curY {
+		s.changed = true
 	}
 	s.endChange()
 }
