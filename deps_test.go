@@ -44,6 +44,10 @@ var dependencies = map[string]dependency{
 		why: "SQLite without a C compiler: transactions and durability that a file format of our own would have to grow",
 		in:  []string{"internal/store"},
 	},
+	"github.com/godbus/dbus/v5": {
+		why: "the wire of D-Bus, which desktops are notified over",
+		in:  []string{"internal/notify"},
+	},
 }
 
 // goMod is what `go mod edit -json` tells of go.mod.

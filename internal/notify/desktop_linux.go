@@ -1,0 +1,136 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/godbus/dbus/v5"
+
+	"termio/internal/api"
+	"termio/internal/config"
+)
+
+// Desktop is this machine's desktop, through the notification service of the
+// session bus. It connects on the first notification, and again after the bus went away;
+// without a bus it is silent.
+func Desktop(env config.Env) Channel { return &bus{env: env, shown: map[string]uint32{}} }
+
+const (
+	busName  = "org.freedesktop.Notifications"
+	busPath  = "/org/freedesktop/Notifications"
+	maxShown = 256 // sessions whose last notification is remembered, to be replaced by the next one
+)
+
+// bus belongs to the Notifier's one worker for it.
+type bus struct {
+	env    config.Env
+	conn   *dbus.Conn
+	markup bool // the service reads bodies as markup
+	shown  map[string]uint32
+}
+
+func (b *bus) Name() string { return "desktop" }
+
+// Send shows a notification in place of the session's previous one.
+func (b *bus) Send(ctx context.Context, n Notification) error {
+	if b.conn != nil && !b.conn.Connected() {
+		b.drop()
+	}
+	if b.conn == nil {
+		connected, err := b.connect(ctx)
+		if err != nil || !connected {
+			return err
+		}
+	}
+	body := n.Body
+	if b.markup {
+		body = html.EscapeString(body)
+	}
+	urgency := byte(1)
+	if n.Reason == api.Done {
+		urgency = 0
+	}
+	hints := map[string]dbus.Variant{
+		"urgency":       dbus.MakeVariant(urgency),
+		"desktop-entry": dbus.MakeVariant("termio"),
+	}
+	var id uint32
+	err := b.conn.Object(busName, busPath).CallWithContext(ctx, busName+".Notify", 0,
+		"termio", b.shown[n.Link], "", n.Title, body, []string{}, hints, int32(-1)).Store(&id)
+	if err != nil {
+		b.drop()
+		if e, ok := errors.AsType[dbus.Error](err); ok && e.Name == "org.freedesktop.DBus.Error.ServiceUnknown" {
+			return nil // a bus, but no desktop on it
+		}
+		return fmt.Errorf("show a desktop notification: %w", err)
+	}
+	if n.Link != "" {
+		if len(b.shown) == maxShown {
+			clear(b.shown)
+		}
+		b.shown[n.Link] = id
+	}
+	return nil
+}
+
+// connect reports false where there is no bus to connect to. The address is
+// looked up here: the library would start a bus of its own.
+func (b *bus) connect(ctx context.Context) (bool, error) {
+	address := b.env.Get("DBUS_SESSION_BUS_ADDRESS")
+	if address == "" {
+		runtime := b.env.Get("XDG_RUNTIME_DIR")
+		if runtime == "" {
+			runtime = "/run/user/" + strconv.Itoa(os.Geteuid())
+		}
+		socket := filepath.Join(runtime, "bus")
+		if _, err := os.Stat(socket); err != nil {
+			return false, nil
+		}
+		address = "unix:path=" + dbus.EscapeBusAddressValue(socket)
+	}
+	conn, err := dbus.Dial(address)
+	if err == nil {
+		// The library waits for a greeting for ever.
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		if err = conn.Auth(nil); err == nil {
+			err = conn.Hello()
+		}
+		if !stop() {
+			err = ctx.Err()
+		}
+		if err != nil {
+			_ = conn.Close()
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("connect to the session bus at %s: %w", address, err)
+	}
+	b.conn = conn
+	var can []string
+	if err := conn.Object(busName, busPath).CallWithContext(ctx, busName+".GetCapabilities", 0).Store(&can); err != nil {
+		b.markup = true // harmless where it is not read as markup: entities show
+		return true, nil
+	}
+	b.markup = slices.Contains(can, "body-markup")
+	return true, nil
+}
+
+// drop ends a connection that is of no use any more.
+func (b *bus) drop() {
+	_ = b.conn.Close()
+	b.conn = nil
+	clear(b.shown)
+}
+
+func (b *bus) Close() error {
+	if b.conn == nil {
+		return nil
+	}
+	return b.conn.Close()
+}
