@@ -163,14 +163,14 @@ func (d *daemon) dial() *caller {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		d.t.Fatal(err)
-	}
 	d.t.Cleanup(func() { c.Close() })
 	return &caller{d.t, c, json.NewDecoder(c)}
 }
 
 func (c *caller) try(call hostCall) (r hostReply, err error) {
+	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return r, err
+	}
 	if err := json.NewEncoder(c.conn).Encode(call); err != nil {
 		return r, err
 	}
@@ -392,6 +392,22 @@ func TestCallersWaitWhileThereIsNoHost(t *testing.T) {
 	}
 	if e := exits["b"]; e.Code != -1 || e.Signal != syscall.SIGKILL || e.Proc != other.Proc {
 		t.Errorf("exit of b: %+v", e)
+	}
+}
+
+// A host that the keeper can't understand would serve nobody: it makes room.
+func TestHostThatTalksNonsenseIsReplaced(t *testing.T) {
+	d := newDaemon(t).mustStart()
+	c := d.dial()
+	first := c.call(hostCall{Op: "info"})
+	p := c.sh("a", "read x").Proc
+	_, _ = c.try(hostCall{Op: "babble"}) // it may not live long enough to answer
+	if r, err := c.try(hostCall{Op: "lost"}); err == nil {
+		t.Errorf("the host lost its keeper instead: %+v", r)
+	}
+	second := d.dial().call(hostCall{Op: "info"})
+	if second.PID == first.PID || len(second.Sessions) != 1 || second.Sessions[0].Proc != p {
+		t.Errorf("first %+v, second %+v", first, second)
 	}
 }
 

@@ -67,7 +67,7 @@ func (k *keeper) startHost() error {
 		return nil
 	}
 	h.work.Go(func() { k.listenTo(h) })
-	h.work.Go(h.send)
+	h.work.Go(func() { k.sendTo(h) })
 	return nil
 }
 
@@ -89,14 +89,31 @@ func (k *keeper) listenTo(h *host) {
 	for {
 		m, fds, err := h.wire.read()
 		if err != nil {
+			k.lose(h, err)
 			return
 		}
 		closeAll(fds) // no request has any
-		select {
-		case k.requests <- request{from: h, msg: m}:
-		case <-h.done:
+		if !k.pass(request{from: h, msg: m}) {
 			return
 		}
+	}
+}
+
+// pass gives a request to the loop, unless its host has ended.
+func (k *keeper) pass(r request) bool {
+	select {
+	case k.requests <- r:
+		return true
+	case <-r.from.done:
+		return false
+	}
+}
+
+// lose ends a connection. One that the host has closed is heard of by its end; any
+// other fault would leave a host that works for nobody.
+func (k *keeper) lose(h *host, err error) {
+	if !closed(err) {
+		k.pass(request{from: h, broken: err})
 	}
 }
 
@@ -132,8 +149,8 @@ func (o *outbox) take() []parcel {
 	return all
 }
 
-// send writes to the host, so that one that doesn't read can't stop the loop.
-func (h *host) send() {
+// sendTo writes to a host, so that one that doesn't read can't stop the loop.
+func (k *keeper) sendTo(h *host) {
 	for {
 		select {
 		case <-h.out.wake:
@@ -145,8 +162,9 @@ func (h *host) send() {
 				_ = h.wire.conn.CloseWrite()
 				return
 			}
-			if h.wire.write(p.msg, p.fds...) != nil {
-				return // it has ended; that is heard of by SIGCHLD
+			if err := h.wire.write(p.msg, p.fds...); err != nil {
+				k.lose(h, err)
+				return
 			}
 		}
 	}

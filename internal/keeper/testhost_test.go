@@ -191,6 +191,9 @@ func (h *testHost) do(call hostCall) (hostReply, error) {
 		return h.start(call)
 	case "stop":
 		return hostReply{}, h.conn.StopKeeper()
+	case "babble":
+		_, err := h.conn.wire.conn.Write([]byte("\x00\x00\x00\x03xyz"))
+		return hostReply{}, err
 	case "lost":
 		<-h.conn.Lost()
 		return hostReply{}, nil
@@ -232,7 +235,7 @@ func (h *testHost) do(call hostCall) (hostReply, error) {
 		}
 		return hostReply{Head: int(v.head)}, nil
 	case "close": // ends the session and forgets it
-		if err := v.term.End(context.Background(), 10*time.Millisecond); err != nil {
+		if err := v.term.End(context.Background(), 2*time.Millisecond); err != nil {
 			return hostReply{}, err
 		}
 		h.await(func() bool { return h.exits[call.ID] != nil })
