@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,17 +196,27 @@ func (a *agent) mount() {
 	a.write("\x1b[?1004h")
 	a.banner()
 	a.replay()
-	for _, q := range a.set.queries {
+	for _, q := range a.firstQueries() {
 		a.ask(q)
 	}
-	if a.set.kitty && !a.queries["kitty"] {
-		a.ask("kitty")
-	}
-	if a.set.program == "ask" && !a.queries["osc7501"] {
-		// Asked before DA1 in the recordings; its answer must come before DA1's.
-		a.ask("osc7501")
-	}
 	a.after(a.ctx, a.set.queryWait, a.compose)
+}
+
+// firstQueries are what is asked at the start. OSC 7501 goes before DA1: every
+// terminal answers that, so its answer ends the wait for the other.
+func (a *agent) firstQueries() []string {
+	all := slices.Clone(a.set.queries)
+	if a.set.kitty && !slices.Contains(all, "kitty") {
+		all = append(all, "kitty")
+	}
+	if a.set.program == "ask" && !slices.Contains(all, "osc7501") {
+		at := slices.Index(all, "da1")
+		if at < 0 {
+			at = len(all)
+		}
+		all = slices.Insert(all, at, "osc7501")
+	}
+	return all
 }
 
 // compose shows the composer, unless a start dialog is to come first.
