@@ -260,6 +260,9 @@ func (m *Manifest) StartedBy(args []string) bool {
 // HasComposer reports whether the manifest says how to recognise the composer.
 func (m *Manifest) HasComposer() bool { return m != nil && m.ComposerRule != nil }
 
+// HasDialogs reports whether the manifest says how to recognise dialogs on the screen.
+func (m *Manifest) HasDialogs() bool { return m != nil && len(m.Dialogs) > 0 }
+
 // ShowsPrompts reports whether anything shows that the agent took a prompt: a channel,
 // its composer or its transcript.
 func (m *Manifest) ShowsPrompts() bool {

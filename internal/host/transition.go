@@ -122,8 +122,11 @@ func (s *session) publish() {
 		progress := s.progressLocked()
 		s.mu.Unlock()
 
-		if t.event.Status == api.Done {
+		switch t.event.Status {
+		case api.Done:
 			s.completeDone(t)
+		case api.NeedsYou:
+			s.completeDialog(t)
 		}
 		err := s.h.bus.publish(s.origin(), &t.event, func(e *api.Event) error {
 			switch e.Status {
@@ -157,6 +160,31 @@ func (s *session) completeDone(t *transition) {
 	}
 	if path != "" {
 		t.event.Transcript, t.event.CursorEnd = path, lines
+	}
+}
+
+// dialogPatience is how long an agent may take to draw a dialog that it has
+// announced. Claude Code 2.1.332 took 50 ms on an idle machine.
+const dialogPatience = time.Second
+
+// completeDialog waits for the options of a dialog that a hook or a program status
+// told of before it was drawn: who is told of it shall be able to answer it.
+func (s *session) completeDialog(t *transition) {
+	if d := t.event.Dialog; d != nil && len(d.Options) > 0 || !t.run.man.HasDialogs() {
+		return
+	}
+	open := func() bool {
+		return !s.closed && s.run == t.run && s.machine.Status() == api.NeedsYou
+	}
+	s.await(s.ctx, dialogPatience, func() bool {
+		d := s.machine.Dialog()
+		return !open() || d != nil && len(d.Options) > 0
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open() {
+		t.event.Dialog = s.machine.Dialog()
+		t.event.Prompt = t.run.man.Prompt(s.viewLocked(), t.event.Dialog)
 	}
 }
 

@@ -104,7 +104,7 @@ func (s *session) waitReply(ctx context.Context, d *delivery, created bool) (any
 			reply.Transcript, reply.CursorEnd = o.change.event.Transcript, o.change.event.CursorEnd
 		}
 		if o.change.event.Prompt != "" {
-			reply.Prompt = o.change.event.Prompt
+			reply.Prompt, reply.Dialog = o.change.event.Prompt, o.change.event.Dialog
 		}
 	}
 	if reply.CursorEnd == nil {
