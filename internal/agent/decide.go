@@ -288,6 +288,9 @@ func (mc *Machine) base() (Channel, *word) {
 // event is the verdict of an event that no level contradicts.
 func (mc *Machine) event(ch Channel, w *word) verdict {
 	v := verdict{status: w.Status, won: ch, why: fmt.Sprintf("%s %s said %s", ch, eventName(w), w.Status.State()), from: w.At, fresh: true}
+	if ch == ChannelHook && w.Status == api.Done && mc.m.Hooks.DoneSettleMS > 0 {
+		v.hold = w.At.Add(time.Duration(mc.m.Hooks.DoneSettleMS) * time.Millisecond)
+	}
 	if w.Status == api.NeedsYou { // withdrawn: the turn that asked goes on, if it runs
 		v.status, v.why = api.Idle, "what was asked has been settled"
 		if mc.s.TurnOpen {

@@ -212,6 +212,7 @@ func hooksShape() *shape {
 		opt("dialect", plain("The form that the agent wants.")),
 		opt("timeout", whole("Seconds, given to the agent for each hook.")),
 		opt("async", yesNo("Ask the agent not to wait for hooks.")),
+		opt("doneSettle", whole("Milliseconds that a done must stand, for agents that say done at every step of a turn.")),
 		opt("conversation", plain("Field with the conversation's id: of the JSON on standard input, or for plugins a key path into the event.")),
 		opt("capturesTranscript", yesNo("The payload has transcript_path.")),
 		opt("tool", plain("Field with the running tool's name.")),

@@ -147,8 +147,9 @@ type Hooks struct {
 	File               string       `json:"file,omitempty"` // of json and toml
 	Dir                string       `json:"dir,omitempty"`  // of plugin and scripts
 	Dialect            string       `json:"dialect,omitempty"`
-	TimeoutSeconds     int          `json:"timeout,omitempty"` // given to the agent for each hook
-	Async              bool         `json:"async,omitempty"`   // ask the agent not to wait for hooks
+	TimeoutSeconds     int          `json:"timeout,omitempty"`    // given to the agent for each hook
+	Async              bool         `json:"async,omitempty"`      // ask the agent not to wait for hooks
+	DoneSettleMS       int          `json:"doneSettle,omitempty"` // how long a done must stand, milliseconds
 	Conversation       string       `json:"conversation,omitempty"`
 	CapturesTranscript bool         `json:"capturesTranscript,omitempty"`
 	Tool               string       `json:"tool,omitempty"`
