@@ -660,15 +660,15 @@ func TestDescription(t *testing.T) {
 		want string
 	}{
 		{"at the start", nil, 3, "idle for 3s"},
-		{"working", list2(hookOf("Prompt", ``)), 90, "working 1m"},
-		{"with a tool", list2(hookOf("Prompt", ``), hookOf("Tool", `{"tool":"Bash"}`)), 120, "working 2m: Bash"},
-		{"what the program says it does", list2(programOf("state=working:msg=V3JpdGluZw==")), 7300, "working 2h: Writing"},
-		{"asked", list2(hookOf("Prompt", ``), hookOf("Ask", ``)), 60, "needs you for 1m"},
-		{"asked something", list2(programOf("state=blocked:kind=question:msg=V2hpY2g/")), 60, "needs you: Which?"},
-		{"done", list2(hookOf("Prompt", ``), hookOf("End", ``)), 180, "done 3m ago"},
-		{"failed", list2(programOf("state=working"), programOf("state=error:msg=b29wcw")), 180, "failed 3m ago: oops"},
-		{"limit", list2(hookOf("Prompt", ``), hookOf("Fail", `{"error":"usage limit reached"}`)), 9, "needs you: usage limit reached"},
-		{"days", list2(processOf(ProcessExited, "")), 400000, "idle for 4d"},
+		{"working", story(hookOf("Prompt", ``)), 90, "working 1m"},
+		{"with a tool", story(hookOf("Prompt", ``), hookOf("Tool", `{"tool":"Bash"}`)), 120, "working 2m: Bash"},
+		{"what the program says it does", story(programOf("state=working:msg=V3JpdGluZw==")), 7300, "working 2h: Writing"},
+		{"asked", story(hookOf("Prompt", ``), hookOf("Ask", ``)), 60, "needs you for 1m"},
+		{"asked something", story(programOf("state=blocked:kind=question:msg=V2hpY2g/")), 60, "needs you: Which?"},
+		{"done", story(hookOf("Prompt", ``), hookOf("End", ``)), 180, "done 3m ago"},
+		{"failed", story(programOf("state=working"), programOf("state=error:msg=b29wcw")), 180, "failed 3m ago: oops"},
+		{"limit", story(hookOf("Prompt", ``), hookOf("Fail", `{"error":"usage limit reached"}`)), 9, "needs you: usage limit reached"},
+		{"days", story(processOf(ProcessExited, "")), 400000, "idle for 4d"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mc := NewMachine(m, t0)
@@ -686,14 +686,15 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-func list2(evs ...func(*Manifest, time.Time) (Evidence, bool)) []func(*Manifest, time.Time) (Evidence, bool) {
+// story is a list of evidence.
+func story(evs ...func(*Manifest, time.Time) (Evidence, bool)) []func(*Manifest, time.Time) (Evidence, bool) {
 	return evs
 }
 
 func TestExplain(t *testing.T) {
 	m := mustParse(t, head+`"programStatus":true,"progressStatus":true,`+hooksPart+`}`)
 	mc := NewMachine(m, t0)
-	for i, ev := range list2(hookOf("Prompt", ``), programOf("state=working"), progressOf(0), hookOf("End", ``)) {
+	for i, ev := range story(hookOf("Prompt", ``), programOf("state=working"), progressOf(0), hookOf("End", ``)) {
 		e, _ := ev(m, at(float64(i)))
 		mc.Apply(e, at(float64(i)))
 	}
@@ -750,7 +751,7 @@ func TestDialogSeq(t *testing.T) {
 func TestBegin(t *testing.T) {
 	m := mustParse(t, head+hooksPart+`}`)
 	mc := NewMachine(m, t0)
-	for _, ev := range list2(hookOf("Prompt", ``), hookOf("Ask", ``)) {
+	for _, ev := range story(hookOf("Prompt", ``), hookOf("Ask", ``)) {
 		e, _ := ev(m, t0)
 		mc.Apply(e, t0)
 	}

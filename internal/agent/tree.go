@@ -77,8 +77,8 @@ func readTree(data []byte) (n *node, at int64, err error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err, at = io.ErrUnexpectedEOF, int64(len(data))
 		}
 	}
 	return n, at, err
