@@ -141,6 +141,7 @@ func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 		return "", err
 	}
 	d.transcript, d.cursor = s.cursor(d.run)
+	s.lines.mark() // an end that came late belongs to the turn before
 	if err := d.put(ctx); err != nil {
 		return "", err
 	}

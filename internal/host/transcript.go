@@ -43,7 +43,7 @@ func (t *transcriptLines) follow(path string) {
 	}
 }
 
-// mark forgets the end of the turn before.
+// mark forgets the end of the turn before: what is read from here on is another's.
 func (t *transcriptLines) mark() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,6 +159,7 @@ func (s *session) cursorEnd(ctx context.Context, r *running) (string, *int64) {
 		path, lines := s.cursor(r)
 		now := time.Now()
 		if path != "" && s.lines.complete(tells, now) || now.Sub(began) >= transcriptPatience {
+			s.lines.mark()
 			return path, lines
 		}
 		select {
