@@ -25,7 +25,9 @@ import (
 	"termio/internal/agent"
 	"termio/internal/api"
 	"termio/internal/config"
+	"termio/internal/integrate"
 	"termio/internal/keeper"
+	"termio/internal/notify"
 	"termio/internal/store"
 )
 
@@ -55,6 +57,8 @@ type Host struct {
 	login   *loginPath
 	agents  agentFiles
 	set     settingsFile
+	files   *integrate.Installer // edits other programs' files
+	notes   *notify.Notifier
 	stalls  stallWatch
 	started time.Time
 
@@ -97,11 +101,13 @@ func Open(cfg Config) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.bus.onStalled = h.watchStalls
+	h.files, h.notes = integrate.New(cfg.Env), h.notifications()
 	if err := h.recover(); err != nil {
 		h.Close()
 		return nil, fmt.Errorf("open host: %w", err)
 	}
 	h.wg.Go(h.followKeeper)
+	h.wg.Go(h.recheckFiles)
 	return h, nil
 }
 
@@ -207,6 +213,7 @@ func (h *Host) Close() {
 		s.letGo()
 	}
 	h.wg.Wait()
+	h.notes.Close()
 	if err := h.store.Close(); err != nil {
 		h.log.Error("database not closed", "error", err)
 	}

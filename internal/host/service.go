@@ -52,7 +52,7 @@ func (h *Host) Notify(_ context.Context, _ Caller, req api.NotifyRequest) (api.N
 	if err := checkText(req.Message, true); err != nil {
 		return api.NotifyReply{}, err
 	}
-	return api.NotifyReply{}, api.NewError(api.Unavailable, "no channel for notifications is on")
+	return h.notifyPerson(req)
 }
 
 // Agents lists the agents that can be started, and the manifests that do not load.
@@ -72,6 +72,8 @@ func (h *Host) Agents() (api.AgentsReply, error) {
 		for _, w := range m.Warnings {
 			i.Warnings = append(i.Warnings, w.String())
 		}
+		hooks, notes := h.hooksOf(m)
+		i.Hooks, i.Warnings = hooks, append(i.Warnings, notes...)
 		reply.Agents = append(reply.Agents, i)
 	}
 	for _, p := range cat.Problems() {
@@ -94,7 +96,10 @@ func (h *Host) Set(patch api.Settings) (api.SettingsReply, error) {
 	if err := config.SaveSettings(h.env.SettingsFile, config.MergeSettings(now, patch)); err != nil {
 		return api.SettingsReply{}, asAPI(api.BadRequest, "change the settings", err)
 	}
-	return h.Settings()
+	reply, err := h.Settings()
+	r := h.applySwitches(patch)
+	reply.Done, reply.Warnings = r.Done, append(reply.Warnings, r.Warnings...)
+	return reply, err
 }
 
 // settingsFile is the settings as the file has them, read again when it changed. A

@@ -145,7 +145,11 @@ func (s *session) publish() {
 			a.sendJSONLocked(api.FrameStatus, t.event)
 		}
 		close(t.done)
+		watched := len(s.clients) > 0
 		s.mu.Unlock()
+		if !watched {
+			s.tell(t.event)
+		}
 	}
 }
 

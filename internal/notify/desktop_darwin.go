@@ -16,6 +16,8 @@ type script struct{}
 
 func (script) Name() string { return "desktop" }
 
+func (script) Ready() bool { return true }
+
 // Send passes the texts as arguments: none becomes a part of the script.
 func (script) Send(ctx context.Context, n Notification) error {
 	const show = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"

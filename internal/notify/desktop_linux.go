@@ -37,14 +37,22 @@ type bus struct {
 
 func (b *bus) Name() string { return "desktop" }
 
+func (b *bus) Ready() bool {
+	_, found := b.address()
+	return found
+}
+
 // Send shows a notification in place of the session's previous one.
 func (b *bus) Send(ctx context.Context, n Notification) error {
 	if b.conn != nil && !b.conn.Connected() {
 		b.drop()
 	}
 	if b.conn == nil {
-		connected, err := b.connect(ctx)
-		if err != nil || !connected {
+		address, found := b.address()
+		if !found {
+			return nil
+		}
+		if err := b.connect(ctx, address); err != nil {
 			return err
 		}
 	}
@@ -79,21 +87,25 @@ func (b *bus) Send(ctx context.Context, n Notification) error {
 	return nil
 }
 
-// connect reports false where there is no bus to connect to. The address is
-// looked up here: the library would start a bus of its own.
-func (b *bus) connect(ctx context.Context) (bool, error) {
-	address := b.env.Get("DBUS_SESSION_BUS_ADDRESS")
-	if address == "" {
-		runtime := b.env.Get("XDG_RUNTIME_DIR")
-		if runtime == "" {
-			runtime = "/run/user/" + strconv.Itoa(os.Geteuid())
-		}
-		socket := filepath.Join(runtime, "bus")
-		if _, err := os.Stat(socket); err != nil {
-			return false, nil
-		}
-		address = "unix:path=" + dbus.EscapeBusAddressValue(socket)
+// address is where the session bus listens; not found on a machine without one.
+// It is looked up here because the library would start a bus of its own.
+func (b *bus) address() (address string, found bool) {
+	if address := b.env.Get("DBUS_SESSION_BUS_ADDRESS"); address != "" {
+		return address, true
 	}
+	runtime := b.env.Get("XDG_RUNTIME_DIR")
+	if runtime == "" {
+		runtime = "/run/user/" + strconv.Itoa(os.Geteuid())
+	}
+	socket := filepath.Join(runtime, "bus")
+	if _, err := os.Stat(socket); err != nil {
+		return "", false
+	}
+	return "unix:path=" + dbus.EscapeBusAddressValue(socket), true
+}
+
+// connect greets the bus and asks the desktop what it can do.
+func (b *bus) connect(ctx context.Context, address string) error {
 	conn, err := dbus.Dial(address)
 	if err == nil {
 		// The library waits for a greeting for ever.
@@ -109,16 +121,16 @@ func (b *bus) connect(ctx context.Context) (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("connect to the session bus at %s: %w", address, err)
+		return fmt.Errorf("connect to the session bus at %s: %w", address, err)
 	}
 	b.conn = conn
 	var can []string
 	if err := conn.Object(busName, busPath).CallWithContext(ctx, busName+".GetCapabilities", 0).Store(&can); err != nil {
-		b.markup = true // harmless where it is not read as markup: entities show
-		return true, nil
+		b.markup = true // where it is none after all, entities show
+		return nil
 	}
 	b.markup = slices.Contains(can, "body-markup")
-	return true, nil
+	return nil
 }
 
 // drop ends a connection that is of no use any more.

@@ -167,6 +167,9 @@ func TestDesktopWithoutMarkup(t *testing.T) {
 // A machine without a desktop is the rule for a daemon: nobody is told.
 func TestNoDesktop(t *testing.T) {
 	n := newDesktop(t, unexpected(t))
+	if got := n.Ready(); got != nil {
+		t.Errorf("ready: %q", got)
+	}
 	n.Notify(Notification{Title: "t"})
 	n.Close()
 

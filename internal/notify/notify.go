@@ -35,6 +35,8 @@ type Notification struct {
 type Channel interface {
 	// Name is a word for messages, such as desktop.
 	Name() string
+	// Ready reports whether there is anything to deliver to. Any goroutine may ask.
+	Ready() bool
 	// Send delivers a notification whose text is clean already. It gives up
 	// when ctx ends. Only one call runs at a time.
 	Send(ctx context.Context, n Notification) error
@@ -84,11 +86,14 @@ func New(report func(channel string, err error), channels ...Channel) *Notifier 
 	return n
 }
 
-// Channels names the channels there are, for people.
-func (n *Notifier) Channels() []string {
+// Ready names the channels that have something to deliver to; none means that
+// nobody will see a notification.
+func (n *Notifier) Ready() []string {
 	var names []string
 	for _, w := range n.workers {
-		names = append(names, w.channel.Name())
+		if w.channel.Ready() {
+			names = append(names, w.channel.Name())
+		}
 	}
 	return names
 }

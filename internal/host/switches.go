@@ -1,0 +1,85 @@
+package host
+
+import (
+	"termio/internal/agent"
+	"termio/internal/api"
+	"termio/internal/integrate"
+	"termio/internal/notify"
+)
+
+// switchesOf are the answers of settings that other programs' files depend on.
+func switchesOf(s api.Settings) integrate.Switches {
+	return integrate.Switches{Hooks: s.LiveStatus, Skill: s.SessionControl, Link: s.CommandLink}
+}
+
+// applySwitches brings other programs' files in line with what was just set.
+func (h *Host) applySwitches(patch api.Settings) integrate.Report {
+	return h.files.Apply(switchesOf(patch), h.catalogue().All(), h.installed)
+}
+
+// recheckFiles does so at the start, for whatever was answered before: updates
+// spread, and what others have changed is put right.
+func (h *Host) recheckFiles() {
+	s := switchesOf(h.set.get(h.env.SettingsFile, h.log))
+	if s == (integrate.Switches{}) {
+		return
+	}
+	r := h.files.Recheck(s, h.catalogue().All(), h.installed)
+	for _, line := range r.Done {
+		h.log.Info("other programs' files", "done", line)
+	}
+	for _, line := range r.Warnings {
+		h.log.Warn("other programs' files", "warning", line)
+	}
+}
+
+// installed reports whether an agent's command is on the login shell's PATH.
+func (h *Host) installed(m *agent.Manifest) bool {
+	if m.IsShell() {
+		return true
+	}
+	_, err := h.lookPath(h.ctx, m.Program(), false)
+	return err == nil
+}
+
+// hooksOf says how an agent's hooks stand, for people.
+func (h *Host) hooksOf(m *agent.Manifest) (state string, warnings []string) {
+	s, notes, err := h.files.Hooks(m)
+	if err != nil {
+		return err.Error(), nil
+	}
+	return string(s), notes
+}
+
+// notifications starts the channels by which a person is told something.
+func (h *Host) notifications() *notify.Notifier {
+	return notify.New(func(channel string, err error) {
+		h.log.Warn("notification not delivered", "channel", channel, "error", err)
+	}, notify.Desktop(h.env))
+}
+
+// tell notifies the person of an event of a session that nobody has on a screen. What a
+// session does that another one spawned is the other one's to follow, until it needs a person.
+func (s *session) tell(e api.Event) {
+	if s.record().SpawnedBy != "" && e.Status != api.NeedsYou {
+		return
+	}
+	if m, ok := notify.FromEvent(e, s.project.Name); ok {
+		s.h.notes.Notify(m)
+	}
+}
+
+// notifyPerson sends what somebody wrote through every channel.
+func (h *Host) notifyPerson(req api.NotifyRequest) (api.NotifyReply, error) {
+	ready := h.notes.Ready()
+	if len(ready) == 0 {
+		return api.NotifyReply{}, api.NewError(api.Unavailable,
+			"no channel for notifications is on: this daemon sees no desktop; start it from within one (termio daemon stop, then any command)")
+	}
+	title := req.Title
+	if title == "" {
+		title = "termio"
+	}
+	h.notes.Notify(notify.Notification{Title: title, Body: req.Message})
+	return api.NotifyReply{Head: api.OKHead(), Notified: true, Title: title}, nil
+}
