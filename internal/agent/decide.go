@@ -52,10 +52,12 @@ func (mc *Machine) weigh(now time.Time) verdict {
 		return verdict{status: api.Idle, won: ChannelProcess, why: "nothing runs in the foreground", fresh: true}
 	}
 	level, lw := mc.level()
-	if v, ok := mc.attention(level, lw, now); ok {
-		return v
+	asks, ok := mc.attention(level, lw, now)
+	if ok {
+		return asks
 	}
 	v := mc.turn(level, lw, now)
+	v.again = earlier(v.again, asks.again, now)
 	if h := mc.word(ChannelHook); h != nil && h.Status == api.NeedsYou {
 		// What could withdraw the hook's attention may still come.
 		v.again = earlier(v.again, h.At.Add(hookGrace), now)
@@ -128,11 +130,15 @@ func (mc *Machine) level() (Channel, *word) {
 }
 
 // attention says whether the session is blocked on its person: by a dialog on the
-// screen, by a level, or by a hook whose question has not been settled since.
+// screen, by a level, or by a hook whose question has not been settled since. Of the
+// verdict on a session that is not, only the time to look again counts.
 func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, bool) {
+	var again time.Time
 	hook, dialog := mc.word(ChannelHook), mc.word(ChannelDialog)
-	if dialog != nil && dialog.Status == api.NeedsYou && mc.answered(dialog, level, lw) {
-		dialog = nil
+	if dialog != nil && dialog.Status == api.NeedsYou {
+		if until, answered := mc.answered(dialog, level, lw, now); answered {
+			dialog, again = nil, until
+		}
 	}
 	if dialog != nil && dialog.Status == api.NeedsYou {
 		return verdict{
@@ -156,11 +162,11 @@ func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, b
 		return v, true
 	}
 	if hook == nil || hook.Status != api.NeedsYou {
-		return verdict{}, false
+		return verdict{again: again}, false
 	}
 	if reason := mc.withdrawn(hook, level, lw, now); reason != "" {
 		mc.notes[ChannelHook] = "withdrawn: " + reason
-		return verdict{}, false
+		return verdict{again: again}, false
 	}
 	v := verdict{status: api.NeedsYou, won: ChannelHook, why: "the hook " + hook.Event + " said so", dialog: hook.Dialog}
 	if lw != nil && lw.Busy && !sticky(hook.Dialog) {
@@ -169,17 +175,23 @@ func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, b
 	return v, true
 }
 
-// answered reports whether a level went on since the dialog was last seen: the screen
-// is about to show that it is gone, or that there is another one.
-func (mc *Machine) answered(dialog *word, level Channel, lw *word) bool {
+// answered reports whether a level went on since the dialog opened: the screen is
+// about to show that it is gone, or that there is another one. What it still shows of
+// the dialog meanwhile counts only past until.
+func (mc *Machine) answered(dialog *word, level Channel, lw *word, now time.Time) (until time.Time, ok bool) {
 	if lw == nil || level != ChannelProgram && level != ChannelFile {
-		return false
+		return until, false
 	}
-	if !lw.Left.After(dialog.At) && (lw.Status == api.NeedsYou || !lw.Since.After(dialog.At)) {
-		return false
+	left := lw.Left
+	if lw.Status != api.NeedsYou && lw.Since.After(left) {
+		left = lw.Since
 	}
-	mc.notes[ChannelDialog] = fmt.Sprintf("%s said %s since it was seen", level, restWord(lw))
-	return true
+	until = left.Add(staleDialog)
+	if !left.After(dialog.Since) || dialog.At.After(left) && !now.Before(until) {
+		return until, false
+	}
+	mc.notes[ChannelDialog] = fmt.Sprintf("%s said %s since it opened", level, restWord(lw))
+	return until, true
 }
 
 // sticky says that a dialog is none on the screen: a limit or a login rests until the

@@ -20,6 +20,9 @@ const (
 	queueHold = 3 * time.Second
 	// sameTurn is how soon after a turn's end another word on that end may come.
 	sameTurn = 5 * time.Second
+	// staleDialog is how long a dialog may stay on the screen after the agent said that
+	// it goes on: it draws when it comes to it.
+	staleDialog = 2 * time.Second
 	// samePrompt is how far apart two channels tell of one prompt.
 	samePrompt = 2 * time.Second
 	// activityStart and activityQuiet bound a turn that only its output shows.
@@ -194,7 +197,7 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 		w.Busy = w.Busy || old.Busy
 		w.Left = old.Left
 		switch {
-		case old.Status == ev.Status:
+		case old.Status == ev.Status && (ev.Channel != ChannelDialog || sameDialog(old.Dialog, ev.Dialog)):
 			w.Since = old.Since
 		case old.Status == api.NeedsYou:
 			w.Left = ev.At

@@ -244,6 +244,31 @@ var stories = []struct {
 		},
 	},
 	{
+		name: "an answered dialog that the screen still shows", manifest: head + `"programStatus":true,` + dialogsPart + `}`, turns: 1,
+		steps: []seen{
+			{1, programOf("state=working"), api.Working, 0},
+			{2, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
+			{2.1, screenOf("Proceed?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
+			{4, programOf("state=working"), api.Working, 0},
+			{4.1, screenOf("Proceed?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.Working, 0},
+			{4.2, screenOf("Overwrite?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0}, // the next one
+			{5, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
+			{6, programOf("state=working"), api.Working, 0},
+			{6.1, screenOf("> "), api.Working, 0},
+		},
+	},
+	{
+		name: "a dialog that stays whatever the agent says", manifest: head + `"programStatus":true,` + dialogsPart + `}`, turns: 1,
+		steps: []seen{
+			{1, programOf("state=working"), api.Working, 0},
+			{2, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
+			{2.1, screenOf("Proceed?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
+			{4, programOf("state=working"), api.Working, 0},
+			{4.1, screenOf("Proceed?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.Working, 0},
+			{6, nil, api.NeedsYou, 0},
+		},
+	},
+	{
 		name: "a dialog before the first prompt", manifest: head + dialogsPart + `,` + hooksPart + `}`, turns: 0,
 		steps: []seen{
 			{1, screenOf("Trust?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
