@@ -35,6 +35,9 @@ func (s *session) close(reason string) {
 	begun := s.closing != "" || s.closed
 	if !begun {
 		s.closing = reason
+		for _, w := range s.waiters {
+			w.fail(s.closedLocked(reason))
+		}
 	}
 	s.mu.Unlock()
 	if !begun {

@@ -1,6 +1,9 @@
 package host_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,5 +29,128 @@ func TestQuestionComesWithItsOptions(t *testing.T) {
 	}
 	if want := "Which colour?\n1. Red\n2. Blue\n3. Type something."; e.Prompt != want {
 		t.Errorf("prompt %q, want %q", e.Prompt, want)
+	}
+}
+
+// spawnAsking starts an agent that asks for permission to make a file.
+func spawnAsking(t *testing.T, d *termtest.Daemon, prompt string) api.WaitReply {
+	t.Helper()
+	r, err := d.Client().SpawnWait(d.Context(), api.SpawnRequest{Agent: "demo", Prompt: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != api.NeedsYou || r.TimedOut {
+		t.Fatalf("spawn: %+v", r)
+	}
+	return r
+}
+
+// A dialog is answered on purpose only: a text that is no answer is refused, whatever
+// it holds, and presses no key.
+func TestPermissionIsAnsweredOnPurpose(t *testing.T) {
+	tests := []struct {
+		name, text string
+		insist     bool
+		refused    bool
+		made       bool
+	}{
+		{name: "a prompt", text: "please also add tests", refused: true},
+		{name: "a long prompt with yes in it", text: "yes, and then " + strings.Repeat("more ", 200), refused: true},
+		{name: "a number beyond the options", text: "9", refused: true},
+		{name: "the number of yes", text: "1", made: true},
+		{name: "yes", text: "yes", made: true},
+		{name: "the number of no", text: "3"},
+		{name: "no", text: "no"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := termtest.Start(t, termtest.WithDemoLog())
+			ctx := d.Context()
+			asking := spawnAsking(t, d, "[[touch made]]")
+			if asking.Prompt == "" || asking.Dialog == nil || len(asking.Dialog.Options) == 0 {
+				t.Fatalf("no question: %+v", asking)
+			}
+			events := d.WatchAll()
+			reply, err := d.Client().SendWait(ctx, asking.Target, api.SendRequest{Text: tt.text, Answer: tt.insist})
+			if tt.refused {
+				if api.CodeOf(err) != api.NeedsAnswer || !strings.Contains(err.Error(), asking.Dialog.Options[0].Label) {
+					t.Errorf("send: %v", err)
+				}
+				if n := len(d.DemoEvents("answer")); n != 0 {
+					t.Errorf("the dialog got %d answers", n)
+				}
+				list, err := d.Client().List(ctx, listAll)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s := list.Sessions[0]; s.Status != api.NeedsYou || s.Prompt != asking.Prompt {
+					t.Errorf("list: %+v", s)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reply.Status != api.Done && reply.Status != api.Idle {
+				t.Errorf("send: %+v", reply)
+			}
+			events.Await("the end of the turn", func(e api.Event) bool {
+				return e.Link == asking.Target && (e.Status == api.Done || e.Status == api.Idle)
+			})
+			_, err = os.Stat(filepath.Join(d.Dir, "made"))
+			if made := err == nil; made != tt.made {
+				t.Errorf("file made: %v, want %v", made, tt.made)
+			}
+		})
+	}
+}
+
+// The question of an agent takes an option or a text of one's own.
+func TestQuestionTakesText(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"an option's number", "2", "Green"},
+		{"an option's label", "green", "Green"},
+		{"a text", "rather something in blue", "rather something in blue"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := termtest.Start(t, termtest.WithDemoLog())
+			asking := spawnAsking(t, d, "[[ask Which colour?|Red|Green]]")
+			if asking.Dialog.Kind != api.DialogQuestion || !strings.Contains(asking.Prompt, "Which colour?") ||
+				!strings.Contains(asking.Prompt, "Red") || !strings.Contains(asking.Prompt, "Green") {
+				t.Errorf("question: %q", asking.Prompt)
+			}
+			reply, err := d.Client().SendWait(d.Context(), asking.Target, api.SendRequest{Text: tt.text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reply.Status != api.Done {
+				t.Errorf("send: %+v", reply)
+			}
+			screen := d.Screen(asking.Target)
+			screen.AwaitText(tt.want)
+		})
+	}
+}
+
+// A prompt is not typed into the dialogs of an agent's first start, and arrives when
+// they have been answered.
+func TestFirstStartDialogs(t *testing.T) {
+	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("start=trust"))
+	ctx := d.Context()
+	asking := spawnAsking(t, d, "the work")
+	if asking.Dialog == nil || asking.Dialog.Kind != api.DialogTrust {
+		t.Fatalf("dialog: %+v", asking.Dialog)
+	}
+	events := d.WatchAll()
+	if _, err := d.Client().Send(ctx, asking.Target, api.SendRequest{Text: "more work"}); api.CodeOf(err) != api.NeedsAnswer {
+		t.Errorf("send into the trust dialog: %v", err)
+	}
+	if _, err := d.Client().Send(ctx, asking.Target, api.SendRequest{Text: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	events.AwaitStatus(asking.Target, api.Done)
+	if got := d.Submitted(); len(got) != 1 || got[0] != "the work" {
+		t.Errorf("submitted %q", got)
 	}
 }

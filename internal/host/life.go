@@ -400,12 +400,8 @@ func (s *session) end(reason string) {
 	}
 	leader := s.leader.PID
 	t := s.publishLocked(now, reason)
-	closed := api.NewError(api.SessionClosed, fmt.Sprintf("the session ended: %s", reason))
-	if s.rec.Transcript != "" {
-		closed.Message += "; its transcript is " + s.rec.Transcript
-	}
 	for _, w := range s.waiters {
-		w.fail(closed)
+		w.fail(s.closedLocked(reason))
 	}
 	why := "exited"
 	if s.closing != "" {
@@ -430,6 +426,15 @@ func (s *session) end(reason string) {
 	}
 	s.log.Info("session ended", "reason", reason)
 	close(s.ended)
+}
+
+// closedLocked is the error of those who wait for a session that ends.
+func (s *session) closedLocked(reason string) *api.Error {
+	msg := "the session ended: " + reason
+	if s.rec.Transcript != "" && !s.run.shell() {
+		msg += "; its transcript is " + s.rec.Transcript
+	}
+	return api.NewError(api.SessionClosed, msg)
 }
 
 // letGo ends what this host does with a session; the session lives on.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"termio/internal/client"
 	"termio/internal/termtest"
 )
 
@@ -13,3 +14,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// listAll is a list of what is open in the caller's project.
+var listAll = client.ListOptions{}

@@ -13,6 +13,7 @@ const (
 	sameDialog    = 5 * time.Second         // an answered dialog that is still open then was not answered
 	stillFor      = 1500 * time.Millisecond // a plain terminal's screen that rests this long has settled
 	mergedAfter   = 3 * time.Second         // at rest this long: queued text was merged into the turn that ended
+	idleFor       = 500 * time.Millisecond  // a turn that ends in idle, not done, may be the agent's own end
 	stalledPrompt = "nothing moved within 5 s of Return: the input was swallowed or is still in the composer"
 )
 
@@ -50,6 +51,8 @@ type waiter struct {
 	moved       bool      // something beside the echo of the text
 	baseline    string    // what the screen showed when Return was pressed; "" where that tells nothing
 	rested      time.Time // queues: since when the former turn is over
+	idled       time.Time // since when a turn is over that nobody said is done
+	idledBy     *transition
 
 	// Plain terminals.
 	frontAtSend int       // the foreground process group when the text went in
@@ -107,18 +110,21 @@ func (w *waiter) status(now time.Time, t turnState, change *transition) {
 		w.needsYou(t, change)
 		return
 	}
-	if w.sentAt.IsZero() {
+	if w.sentAt.IsZero() || w.byScreen { // what is in front of a shell tells more, and sooner
 		return
 	}
 	w.answered = nil
 	w.moved = true
+	w.idled = time.Time{}
 	switch {
-	case w.byScreen:
 	case t.status == api.Working:
 		w.seenWorking, w.rested = true, time.Time{}
 	case w.inTurn && w.queues && t.turn <= w.turnAtSend:
 		w.rested = now
-	case w.inTurn || w.seenWorking || t.turn > w.turnAtSend:
+	case !w.inTurn && !w.seenWorking && t.turn <= w.turnAtSend:
+	case t.status == api.Idle:
+		w.idled, w.idledBy = now, change
+	default:
 		w.settle(outcome{status: t.status, change: change})
 	}
 	w.nudge()
@@ -206,6 +212,8 @@ func (w *waiter) tick(now time.Time, t turnState) {
 		w.fail(api.NewError(api.PromptStalled, stalledPrompt))
 	case !w.rested.IsZero() && now.Sub(w.rested) >= mergedAfter:
 		w.settle(outcome{status: t.status})
+	case !w.idled.IsZero() && now.Sub(w.idled) >= idleFor:
+		w.settle(outcome{status: t.status, change: w.idledBy})
 	case w.stillSince() != (time.Time{}) && now.Sub(w.stillSince()) >= stillFor:
 		w.settle(outcome{status: api.Idle})
 	}
@@ -230,6 +238,9 @@ func (w *waiter) deadline() time.Time {
 	}
 	if !w.rested.IsZero() {
 		sooner(w.rested.Add(mergedAfter))
+	}
+	if !w.idled.IsZero() {
+		sooner(w.idled.Add(idleFor))
 	}
 	if since := w.stillSince(); !since.IsZero() {
 		sooner(since.Add(stillFor))
