@@ -11,12 +11,20 @@ import (
 // 2004) the text stands in brackets with its newlines as LF, else each newline
 // is a Return.
 func (s *Screen) AppendPaste(dst []byte, text string) []byte {
-	bracketed := s.modes.has(modePaste)
-	newline := byte('\r')
-	if bracketed {
-		newline = '\n'
-		dst = append(dst, "\x1b[200~"...)
+	if !s.modes.has(modePaste) {
+		return AppendTyped(dst, text)
 	}
+	dst = append(dst, "\x1b[200~"...)
+	dst = appendText(dst, text, '\n')
+	return append(dst, "\x1b[201~"...)
+}
+
+// AppendTyped appends text as if it were typed: like AppendPaste without
+// brackets, for a program that asked for them and is not the one that reads.
+func AppendTyped(dst []byte, text string) []byte { return appendText(dst, text, '\r') }
+
+// appendText appends what of text may go to a program.
+func appendText(dst []byte, text string, newline byte) []byte {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	for _, r := range text { // invalid bytes come as U+FFFD
 		switch {
@@ -28,9 +36,6 @@ func (s *Screen) AppendPaste(dst []byte, text string) []byte {
 		default:
 			dst = utf8.AppendRune(dst, r)
 		}
-	}
-	if bracketed {
-		dst = append(dst, "\x1b[201~"...)
 	}
 	return dst
 }
