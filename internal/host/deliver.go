@@ -211,11 +211,14 @@ func (d *delivery) encode() ([]byte, error) {
 		if text, err = s.commandLine(text); err != nil {
 			return nil, err
 		}
-	} else if err := d.checkLinesLocked(); err != nil {
-		return nil, err
 	}
 	if d.waiter != nil {
 		d.waiter.typing(text)
+	}
+	if modes, err := s.term.Modes(); err == nil && modes.Canonical {
+		// Whoever asked for bracketed paste, such as the shell's line editor, is
+		// not who reads now: brackets would be part of the text.
+		return vt.AppendTyped(nil, text), checkLines(text)
 	}
 	return s.screen.AppendPaste(nil, text), nil
 }
@@ -266,14 +269,10 @@ func (s *session) dialogLocked() (*api.Dialog, bool) {
 // maxLine is how many bytes of a line a terminal in canonical mode keeps.
 const maxLine = 4095
 
-// checkLinesLocked refuses a line that the terminal itself would cut: the program
-// reads whole lines, and the kernel drops what is past its buffer.
-func (d *delivery) checkLinesLocked() error {
-	modes, err := d.s.term.Modes()
-	if err != nil || !modes.Canonical {
-		return nil
-	}
-	for line := range strings.Lines(d.text) {
+// checkLines refuses a line that the terminal itself would cut: the program reads
+// whole lines, and the kernel drops what is past its buffer.
+func checkLines(text string) error {
+	for line := range strings.Lines(text) {
 		if n := len(strings.TrimRight(line, "\r\n")); n > maxLine {
 			return api.NewError(api.BadRequest, fmt.Sprintf("a line of %d bytes: the program reads whole lines, of which the terminal keeps %d bytes; put the text into a file", n, maxLine))
 		}

@@ -145,6 +145,12 @@ func sameQuestion(a, b *api.Dialog) bool {
 // movement tells that the agent showed it took the text: the composer emptied,
 // the transcript grew, the title changed.
 func (w *waiter) movement() {
+	if !w.byScreen { // what is known of a plain terminal may be about what ran before
+		w.move()
+	}
+}
+
+func (w *waiter) move() {
 	if !w.sentAt.IsZero() && !w.moved {
 		w.moved = true
 		w.nudge()
@@ -162,7 +168,7 @@ func (w *waiter) output(now time.Time, data []byte) {
 	}
 	w.lastOutput = now
 	if !echoed {
-		w.movement()
+		w.move()
 	}
 }
 
@@ -175,7 +181,7 @@ func (w *waiter) inFront(now time.Time, group int) {
 	case away == w.away:
 	case away:
 		w.away, w.seenWorking = true, true
-		w.movement()
+		w.move()
 	default:
 		w.away, w.backAt = false, now
 		w.nudge()
@@ -186,7 +192,7 @@ func (w *waiter) inFront(now time.Time, group int) {
 func (w *waiter) commandBegan() {
 	if !w.sentAt.IsZero() && w.byScreen {
 		w.command = true
-		w.movement()
+		w.move()
 	}
 }
 
