@@ -148,7 +148,7 @@ func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, b
 	}
 	if lw != nil && lw.Status == api.NeedsYou {
 		d := lw.Dialog
-		if hook != nil && hook.Status == api.NeedsYou && hook.Dialog != nil {
+		if hook != nil && hook.Status == api.NeedsYou && hook.Dialog != nil && !hook.At.Before(lw.Left) {
 			d = hook.Dialog
 		}
 		return verdict{status: api.NeedsYou, won: level, why: fmt.Sprintf("%s says so: %s", level, lw.Rule), dialog: d}, true
@@ -435,7 +435,7 @@ func (mc *Machine) commit(v verdict, before memory, now time.Time) Change {
 		s.Status, s.Since = v.status, now
 	}
 	s.Won, s.Why, s.Deadline = v.won, v.why, v.again
-	mc.setDialog(v, before, &c)
+	mc.setDialog(v, before, &c, now)
 	c.Background = s.background() != before.background()
 	return c
 }
@@ -449,7 +449,7 @@ func (mc *Machine) openTurn(from, now time.Time) {
 }
 
 // setDialog keeps the open dialog and counts a new one.
-func (mc *Machine) setDialog(v verdict, before memory, c *Change) {
+func (mc *Machine) setDialog(v verdict, before memory, c *Change, now time.Time) {
 	s := &mc.s
 	if v.status != api.NeedsYou {
 		s.Dialog = nil
@@ -457,11 +457,16 @@ func (mc *Machine) setDialog(v verdict, before memory, c *Change) {
 		return
 	}
 	another := before.Status != api.NeedsYou
-	if !another && v.won == ChannelDialog && before.Won == ChannelDialog {
+	switch program := s.Words[ChannelProgram]; {
+	case another:
+	case v.won == ChannelDialog && before.Won == ChannelDialog:
 		another = !sameDialog(v.dialog, before.Dialog)
+	case v.won == ChannelProgram:
+		another = program.Left.Equal(program.Since) && program.Since.After(s.DialogAt)
 	}
 	if another {
 		s.DialogSeq++
+		s.DialogAt = now
 	}
 	c.Dialog = another || before.Dialog == nil != (v.dialog == nil)
 	s.Dialog = v.dialog

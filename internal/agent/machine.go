@@ -82,6 +82,7 @@ type memory struct {
 	Tool       string            `json:"tool,omitempty"`
 	Dialog     *api.Dialog       `json:"dialog,omitempty"`
 	DialogSeq  uint64            `json:"dialog_seq"`
+	DialogAt   time.Time         `json:"dialog_at,omitzero"`
 	HookTasks  int               `json:"hook_tasks,omitempty"` // background tasks that a hook counted
 	Records    []string          `json:"records,omitempty"`    // background tasks with a record that goes on
 	Won        Channel           `json:"won,omitempty"`
@@ -119,7 +120,7 @@ func (mc *Machine) Begin(m *Manifest, now time.Time) Change {
 	mc.s = memory{
 		Status: before.Status, Since: before.Since, Turn: before.Turn, Prompts: before.Prompts,
 		TurnOpen: before.TurnOpen, TurnAt: before.TurnAt, TurnPrompted: before.TurnPrompted, TurnEnd: before.TurnEnd,
-		Dialog: before.Dialog, DialogSeq: before.DialogSeq, Words: make(map[Channel]*word),
+		Dialog: before.Dialog, DialogSeq: before.DialogSeq, DialogAt: before.DialogAt, Words: make(map[Channel]*word),
 	}
 	return mc.commit(verdict{status: api.Idle, won: ChannelProcess, why: "another program was started", fresh: true}, before, now)
 }
@@ -197,10 +198,13 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 		w.Busy = w.Busy || old.Busy
 		w.Left = old.Left
 		switch {
-		case old.Status == ev.Status && (ev.Channel != ChannelDialog || sameDialog(old.Dialog, ev.Dialog)):
-			w.Since = old.Since
-		case old.Status == api.NeedsYou:
+		case old.Status == api.NeedsYou && (ev.Status != api.NeedsYou || asksElse(old, w, ev.Channel)):
 			w.Left = ev.At
+		case old.Status == ev.Status:
+			w.Since = old.Since
+			if ev.Status == api.NeedsYou && vague(w.Dialog) {
+				w.Dialog = old.Dialog // a reminder of what was asked
+			}
 		}
 	}
 	if ev.Channel == ChannelActivity {
@@ -217,6 +221,20 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 	}
 	return s.prompted(ev)
 }
+
+// asksElse reports whether a channel that asked before asks something else now.
+func asksElse(old, w *word, ch Channel) bool {
+	switch ch {
+	case ChannelDialog:
+		return !sameDialog(old.Dialog, w.Dialog)
+	case ChannelProgram:
+		return old.Text != "" && w.Text != "" && old.Text != w.Text
+	}
+	return false
+}
+
+// vague reports whether a dialog says no more than that there is one.
+func vague(d *api.Dialog) bool { return d == nil || d.Detail == "" && len(d.Options) == 0 }
 
 // prompted reports whether the evidence tells of a prompt that no other channel has
 // told of: the hook and the transcript both do, and the transcript tells of a queued

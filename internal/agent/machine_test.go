@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -768,6 +769,58 @@ func TestDialogSeq(t *testing.T) {
 	screen(3, "Do you want to go on?", 0)
 	if mc.DialogSeq() != 2 {
 		t.Errorf("another dialog: %d", mc.DialogSeq())
+	}
+}
+
+// TestDialogSeqAcrossChannels: one dialog that four channels tell of is one, and the
+// next one is another, also when nothing was said in between.
+func TestDialogSeqAcrossChannels(t *testing.T) {
+	m := builtin(t, "claude")
+	mc := NewMachine(m, t0)
+	hook := func(event, payload string) func(*Manifest, time.Time) (Evidence, bool) {
+		return func(m *Manifest, at time.Time) (Evidence, bool) {
+			r, err := ParseReport(m, ReportQuery{State: "attention", Event: event, At: at}, []byte(payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Evidence(m)
+		}
+	}
+	blocked := func(what string) func(*Manifest, time.Time) (Evidence, bool) {
+		return programOf("state=blocked:kind=permission:msg=" + base64.StdEncoding.EncodeToString([]byte(what)))
+	}
+	for i, st := range []struct {
+		ev       func(*Manifest, time.Time) (Evidence, bool)
+		seq      uint64
+		question string
+	}{
+		{programOf("state=working"), 0, ""},
+		{hook("PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`), 1, "Allow Bash?"},
+		{blocked("approve Bash: make"), 1, "Allow Bash?"},
+		{fileOf(`{"status":"waiting"}`), 1, "Allow Bash?"},
+		{func(m *Manifest, at time.Time) (Evidence, bool) {
+			return m.ScreenEvidence(permissionScreen(), at)[0], true
+		}, 1, "Do you want to proceed?"},
+		{hook("Notification", `{"notification_type":"permission_prompt","message":"Claude needs your permission"}`), 1, "Do you want to proceed?"},
+		{blocked("approve Write: a.txt"), 2, "approve Write: a.txt"},
+		{blocked("approve Write: a.txt"), 2, "approve Write: a.txt"},
+		{hook("PermissionRequest", `{"tool_name":"Write","tool_input":{"file_path":"a.txt"}}`), 2, "Allow Write?"},
+		{hook("Notification", `{"notification_type":"permission_prompt","message":"Claude needs your permission"}`), 2, "Allow Write?"},
+		{programOf("state=working"), 2, ""},
+		{blocked("approve Write: a.txt"), 3, "approve Write: a.txt"},
+	} {
+		ev, ok := st.ev(m, at(float64(i)))
+		if !ok {
+			t.Fatalf("step %d: no evidence", i)
+		}
+		mc.Apply(ev, at(float64(i)))
+		question := ""
+		if d := mc.Dialog(); d != nil {
+			question = d.Question
+		}
+		if mc.DialogSeq() != st.seq || question != st.question {
+			t.Errorf("step %d: dialog %d %q, want %d %q", i, mc.DialogSeq(), question, st.seq, st.question)
+		}
 	}
 }
 

@@ -275,7 +275,8 @@ func TestPrompt(t *testing.T) {
 	}{
 		{
 			"question and options", &api.Dialog{Question: "Proceed?", Detail: "rm -r build", Options: []api.Option{{Number: 1, Label: "Yes"}, {Number: 2, Label: "No"}}},
-			ScreenView{}, "rm -r build\nProceed?\n1. Yes\n2. No",
+			ScreenView{},
+			"rm -r build\nProceed?\n1. Yes\n2. No",
 		},
 		{"no dialog", nil, ScreenView{Rows: []string{"a", "", "  b  ", ""}}, "a\n  b"},
 		{"nothing at all", nil, ScreenView{}, ""},

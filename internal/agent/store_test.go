@@ -384,17 +384,32 @@ func TestCatalogueFollowsTheFolder(t *testing.T) {
 		want  string
 	}{
 		{"no folder", nil, "terminal=Terminal from builtin; claudeCode=Claude Code from builtin; demo=Demo from builtin; "},
-		{"an agent of one's own", fstest.MapFS{"mine.json": {Data: []byte(mine)}, "notes.txt": {}, ".x.json": {Data: []byte("{")}},
-			"terminal=Terminal from builtin; mine=Mine from mine.json; claudeCode=Claude Code from builtin; demo=Demo from builtin; "},
-		{"a built-in replaced whole", fstest.MapFS{"mine.json": {Data: []byte(mine)}, "claudeCode.json": {Data: []byte(`{"id":"claudeCode","name":"My Claude","command":"c"}`)}},
-			"terminal=Terminal from builtin; mine=Mine from mine.json; demo=Demo from builtin; claudeCode=My Claude from claudeCode.json; "},
-		{"both broken: the last good ones stay", fstest.MapFS{"mine.json": {Data: []byte("{\n")}, "claudeCode.json": {Data: []byte(`{"id":"claudeCode","name":"C"}`)}},
+		{
+			"an agent of one's own",
+			fstest.MapFS{"mine.json": {Data: []byte(mine)}, "notes.txt": {}, ".x.json": {Data: []byte("{")}},
+			"terminal=Terminal from builtin; mine=Mine from mine.json; claudeCode=Claude Code from builtin; demo=Demo from builtin; ",
+		},
+		{
+			"a built-in replaced whole",
+			fstest.MapFS{"mine.json": {Data: []byte(mine)}, "claudeCode.json": {Data: []byte(`{"id":"claudeCode","name":"My Claude","command":"c"}`)}},
+			"terminal=Terminal from builtin; mine=Mine from mine.json; demo=Demo from builtin; claudeCode=My Claude from claudeCode.json; ",
+		},
+		{
+			"both broken: the last good ones stay",
+			fstest.MapFS{"mine.json": {Data: []byte("{\n")}, "claudeCode.json": {Data: []byte(`{"id":"claudeCode","name":"C"}`)}},
 			"terminal=Terminal from builtin; mine=Mine from mine.json; demo=Demo from builtin; claudeCode=My Claude from claudeCode.json; " +
-				"problem claudeCode.json:1: command is missing; only the built-in terminal has none; problem mine.json:2: is not JSON: unexpected EOF; "},
-		{"a new one broken from the start", fstest.MapFS{"other.json": {Data: []byte(`[]`)}},
-			"terminal=Terminal from builtin; claudeCode=Claude Code from builtin; demo=Demo from builtin; problem other.json:1: must be an object, not a list; "},
-		{"a file of another name than its agent", fstest.MapFS{"m.json": {Data: []byte(mine)}},
-			"terminal=Terminal from builtin; claudeCode=Claude Code from builtin; demo=Demo from builtin; problem m.json: id is \"mine\", so the file must be named mine.json; "},
+				"problem claudeCode.json:1: command is missing; only the built-in terminal has none; problem mine.json:2: is not JSON: unexpected EOF; ",
+		},
+		{
+			"a new one broken from the start",
+			fstest.MapFS{"other.json": {Data: []byte(`[]`)}},
+			"terminal=Terminal from builtin; claudeCode=Claude Code from builtin; demo=Demo from builtin; problem other.json:1: must be an object, not a list; ",
+		},
+		{
+			"a file of another name than its agent",
+			fstest.MapFS{"m.json": {Data: []byte(mine)}},
+			"terminal=Terminal from builtin; claudeCode=Claude Code from builtin; demo=Demo from builtin; problem m.json: id is \"mine\", so the file must be named mine.json; ",
+		},
 		{"removed", fstest.MapFS{}, "terminal=Terminal from builtin; claudeCode=Claude Code from builtin; demo=Demo from builtin; "},
 	} {
 		var user fs.FS
