@@ -136,10 +136,12 @@ func (s *session) join(a *Attachment) bool {
 	if a.raw && !s.anyRawLocked(a) {
 		s.filter = vt.NewFilter(s.screen)
 	}
-	if s.lead == nil {
-		s.leadLocked(a)
-	}
+	leads := s.lead == nil && a.hasSize()
 	cols, rows := s.screen.Size()
+	if leads {
+		cols, rows = a.size.Cols, a.size.Rows
+	}
+	// The hello goes first, before what leading sends to every client.
 	a.sendJSONLocked(api.FrameHello, api.AttachHello{
 		Target:  s.id.Link(),
 		Title:   s.titleLocked(),
@@ -147,13 +149,19 @@ func (s *session) join(a *Attachment) bool {
 		Status:  s.machine.Status(),
 		Cols:    cols,
 		Rows:    rows,
-		Leader:  s.lead == a,
+		Leader:  leads,
 		Version: config.Version,
 	})
+	if leads {
+		s.leadLocked(a)
+	}
 	a.sendLocked(s.snapshotLocked(a.raw))
 	s.seen = true
 	return true
 }
+
+// hasSize reports whether the client shows the session: a hidden one never leads.
+func (a *Attachment) hasSize() bool { return a.size.Cols > 0 && a.size.Rows > 0 }
 
 // snapshotLocked is the whole screen as frames: the position, then a replay. A
 // replay that is larger than a frame goes on as output at the same position.
@@ -224,7 +232,7 @@ func (s *session) takeLead(a *Attachment) {
 
 // leadLocked makes a the leader: its size counts. A hidden client can't lead.
 func (s *session) leadLocked(a *Attachment) {
-	if s.lead == a || a.size.Cols == 0 || a.size.Rows == 0 {
+	if s.lead == a || !a.hasSize() {
 		return
 	}
 	was := s.lead
@@ -245,7 +253,7 @@ func (s *session) clientResized(a *Attachment, z api.AttachSize) {
 	defer s.mu.Unlock()
 	a.size = z
 	switch {
-	case z.Cols == 0 || z.Rows == 0:
+	case !a.hasSize():
 	case s.lead == a:
 		s.resizeLocked(z)
 	case s.lead == nil:
