@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -188,11 +189,11 @@ func TestLongHomeGetsAShortSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.EnsureDirs(); err != nil {
-		t.Fatal(err)
-	}
 	if other.Socket != p.Socket {
 		t.Errorf("sockets %q and %q of one home", other.Socket, p.Socket)
+	}
+	if err := other.EnsureDirs(); err != nil || other.Socket != p.Socket {
+		t.Errorf("socket %q of %q, error %v", other.Socket, p.Socket, err)
 	}
 
 	// After the named folder went away for good, a new one is named.
@@ -228,6 +229,35 @@ func TestShortSocketIsNamedOnce(t *testing.T) {
 	}
 	if a.Socket != b.Socket {
 		t.Errorf("sockets %q and %q", a.Socket, b.Socket)
+	}
+}
+
+// So do many that start at once.
+func TestShortSocketIsNamedOnceByMany(t *testing.T) {
+	for range 20 {
+		home := longHome(t)
+		all := make([]Paths, 6)
+		var wg sync.WaitGroup
+		for i := range all {
+			var err error
+			if all[i], err = NewPaths(home, shortTemp(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range all {
+			wg.Go(func() {
+				if err := all[i].EnsureDirs(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		named, ok := readPointer(all[0].pointer)
+		for _, p := range all {
+			if !ok || p.Socket != named {
+				t.Errorf("socket %q, named is %q", p.Socket, named)
+			}
+		}
 	}
 }
 

@@ -282,6 +282,9 @@ func TestAcceptedOddFiles(t *testing.T) {
 			if got := p.state(); got != On {
 				t.Errorf("state %q", got)
 			}
+			if strings.HasPrefix(in, "\xef\xbb\xbf") != strings.HasPrefix(p.read(), "\xef\xbb\xbf") {
+				t.Error("the BOM came or went")
+			}
 			if !json.Valid(bytes.TrimPrefix([]byte(p.read()), bom)) {
 				t.Errorf("not JSON: %s", p.read())
 			}

@@ -70,7 +70,7 @@ func TestLinkNeverReplacesWhatIsNotOurs(t *testing.T) {
 	if err := os.Symlink("/bin/true", filepath.Join(own, "termio")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.InstallLink(); err == nil || !strings.Contains(err.Error(), theirs) || !strings.Contains(err.Error(), own) {
+	if _, err := p.InstallLink(); err == nil || !strings.Contains(err.Error(), theirs+" is not termio's") || !strings.Contains(err.Error(), own) {
 		t.Errorf("error %v", err)
 	}
 	if removed, err := p.RemoveLink(); err != nil || removed != nil {

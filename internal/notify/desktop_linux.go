@@ -42,20 +42,36 @@ func (b *bus) Ready() bool {
 	return found
 }
 
-// Send shows a notification in place of the session's previous one.
+// Send shows a notification in place of the session's previous one. A
+// connection that has served before may be to a bus that went away: it is made
+// anew once.
 func (b *bus) Send(ctx context.Context, n Notification) error {
-	if b.conn != nil && !b.conn.Connected() {
-		b.drop()
-	}
-	if b.conn == nil {
-		address, found := b.address()
-		if !found {
+	for fresh := b.conn == nil; ; fresh = true {
+		if b.conn == nil {
+			address, found := b.address()
+			if !found {
+				return nil
+			}
+			if err := b.connect(ctx, address); err != nil {
+				return err
+			}
+		}
+		err := b.show(ctx, n)
+		if err == nil {
 			return nil
 		}
-		if err := b.connect(ctx, address); err != nil {
-			return err
+		b.drop()
+		if e, ok := errors.AsType[dbus.Error](err); ok && e.Name == "org.freedesktop.DBus.Error.ServiceUnknown" {
+			return nil // a bus, but no desktop on it
+		}
+		if fresh || ctx.Err() != nil {
+			return fmt.Errorf("show a desktop notification: %w", err)
 		}
 	}
+}
+
+// show calls the service.
+func (b *bus) show(ctx context.Context, n Notification) error {
 	body := n.Body
 	if b.markup {
 		body = html.EscapeString(body)
@@ -71,19 +87,13 @@ func (b *bus) Send(ctx context.Context, n Notification) error {
 	var id uint32
 	err := b.conn.Object(busName, busPath).CallWithContext(ctx, busName+".Notify", 0,
 		"termio", b.shown[n.Link], "", n.Title, body, []string{}, hints, int32(-1)).Store(&id)
-	if err != nil {
-		b.drop()
-		if e, ok := errors.AsType[dbus.Error](err); ok && e.Name == "org.freedesktop.DBus.Error.ServiceUnknown" {
-			return nil // a bus, but no desktop on it
-		}
-		return fmt.Errorf("show a desktop notification: %w", err)
+	if err != nil || n.Link == "" {
+		return err
 	}
-	if n.Link != "" {
-		if len(b.shown) == maxShown {
-			clear(b.shown)
-		}
-		b.shown[n.Link] = id
+	if len(b.shown) == maxShown {
+		clear(b.shown)
 	}
+	b.shown[n.Link] = id
 	return nil
 }
 

@@ -182,38 +182,39 @@ func TestNoDesktop(t *testing.T) {
 	}
 }
 
-// The bus goes away with its desktop and another one comes: the next notification finds it.
+// The bus goes away with its desktop and another one comes: the next
+// notification finds it.
 func TestDesktopComesBack(t *testing.T) {
-	errs := make(chan error, 10)
 	runtime, err := os.MkdirTemp("/tmp", "tn")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(runtime) })
-	n := newDesktop(t, func(_ string, err error) { errs <- err }, "XDG_RUNTIME_DIR="+runtime)
+	env, err := config.FromEnv([]string{"HOME=/nowhere", "XDG_RUNTIME_DIR=" + runtime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Desktop(env)
 	link := filepath.Join(runtime, "bus")
-	for i, title := range []string{"first", "second"} {
+	for _, title := range []string{"first", "second"} {
 		socket, stop := startBus(t)
 		if err := os.Symlink(socket, link); err != nil {
 			t.Fatal(err)
 		}
 		d := serve(t, socket)
-		n.Notify(Notification{Title: title})
-		if got := d.next(t).Title; got != title {
-			t.Errorf("shown %q", got)
+		if err := c.Send(t.Context(), Notification{Title: title, Link: "l"}); err != nil {
+			t.Error(err)
+		}
+		if got := d.next(t); got.Title != title || got.Replaces != 0 {
+			t.Errorf("shown %+v", got)
 		}
 		stop()
 		if err := os.Remove(link); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 {
-			n.Notify(Notification{Title: "lost"}) // nobody is there
-		}
 	}
-	n.Close()
-	close(errs)
-	for err := range errs {
-		t.Logf("reported: %v", err)
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
