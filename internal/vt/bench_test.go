@@ -19,8 +19,12 @@ func streams(tb testing.TB) []struct {
 		name string
 		data []byte
 	}{
-		{"plain", plainStream()}, {"source", sourceStream()}, {"ansi", ansiStream()},
-		{"agent", agentStream()}, {"unicode", unicodeStream()}, {"cjk", cjkStream()},
+		{"plain", plainStream()},
+		{"source", sourceStream()},
+		{"ansi", ansiStream()},
+		{"agent", agentStream()},
+		{"unicode", unicodeStream()},
+		{"cjk", cjkStream()},
 	}
 	if name := os.Getenv("TERMIO_VT_STREAM"); name != "" {
 		data, err := os.ReadFile(name)
