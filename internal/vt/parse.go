@@ -165,50 +165,56 @@ func (s *Screen) enterEscape() {
 // it is well formed; 0 leaves it to step.
 func (s *Screen) csiWhole(b []byte) int {
 	p := &s.parser
-	p.clearSequence()
+	p.priv, p.inter, p.np, p.sub = 0, 0, 0, 0
 	i := 2
 	if c := b[i]; c >= '<' && c <= '?' {
 		p.priv = c
 		i++
 	}
-	v, have := int32(0), false
 	for end := min(len(b), maxSequence); i < end; i++ {
-		c := b[i]
-		switch {
-		case c-'0' < 10:
-			if v = v*10 + int32(c-'0'); v > maxNumber {
-				v = maxNumber
+		v := int32(-1)
+		if d := b[i] - '0'; d < 10 {
+			v = int32(d)
+			for i++; i < end; i++ {
+				if d = b[i] - '0'; d >= 10 {
+					break
+				}
+				v = min(v*10+int32(d), maxNumber)
 			}
-			have = true
-		case c == ';' || c == ':':
-			if p.np >= maxParams-1 {
+			if i == end {
 				return 0
 			}
-			if !have {
-				v = -1
-			}
-			p.par[p.np] = v
-			p.np++
-			if c == ':' {
-				p.sub |= 1 << p.np
-			}
-			v, have = 0, false
+		}
+		switch c := b[i]; {
 		case c >= 0x40 && c <= 0x7e:
-			if have || p.np > 0 {
-				if !have {
-					v = -1
-				}
+			if v >= 0 || p.np > 0 {
 				p.par[p.np] = v
 				p.np++
 			}
 			s.out.pos += i + 1
 			s.csi(c)
 			return i + 1
-		case c >= 0x20 && c <= 0x2f:
-			if p.inter != 0 || i+1 >= end || b[i+1] < 0x40 {
+		case c == ';' || c == ':':
+			if p.np >= maxParams-1 {
 				return 0
 			}
+			p.par[p.np] = v
+			p.np++
+			if c == ':' {
+				p.sub |= 1 << p.np
+			}
+		case c >= 0x20 && c <= 0x2f && p.inter == 0 && i+1 < end && b[i+1] >= 0x40:
+			if v >= 0 || p.np > 0 {
+				p.par[p.np] = v
+				p.np++
+			}
 			p.inter = c
+			if c = b[i+1]; c > 0x7e {
+				return 0
+			}
+			s.out.pos += i + 2
+			s.csi(c)
+			return i + 2
 		default:
 			return 0
 		}
@@ -476,12 +482,15 @@ func decodeUTF8(b []byte) (r rune, n int) {
 }
 
 // printUTF8 prints the text at the start of b, which begins with a byte of a
-// longer character, and returns what is left.
+// longer character, and returns what is left. ASCII between goes along.
 func (s *Screen) printUTF8(b []byte) []byte {
-	for len(b) > 0 && b[0] >= 0x80 {
+	for len(b) > 0 && (b[0] >= 0x80 || b[0]-0x20 < 0x5f) {
 		if n := s.printRun(b); n > 0 {
 			b = b[n:]
 			continue
+		}
+		if b[0] < 0x80 {
+			return b
 		}
 		if !utf8.FullRune(b) {
 			s.out.startSequence(len(b))

@@ -175,9 +175,21 @@ run:
 		cl, after := uint8(1), stateOther
 		switch {
 		case r < utf8.RuneSelf:
-			if r < 0x20 || r == 0x7f || !ascii {
+			k := min(asciiRun(b[i:]), edge-x+1)
+			if k == 0 || !ascii {
 				break run
 			}
+			if i == 0 {
+				severAt(old, x)
+			}
+			dst := cells[x : x+k]
+			for j, ch := range b[i : i+k] {
+				dst[j] = cell{pen.lo | uint64(ch), pen.fg, pen.bg}
+			}
+			x += k
+			i += k
+			last = lastPrinted{rune(b[i-1]), x - 1, stateOther}
+			continue
 		case r >= 0xe1 && r < 0xed && i+2 < len(b) && b[i+1]&0xc0 == 0x80 && b[i+2]&0xc0 == 0x80:
 			r, n = r&0xf<<12|rune(b[i+1]&0x3f)<<6|rune(b[i+2]&0x3f), 3
 			cl = classOf(r)
@@ -200,8 +212,8 @@ run:
 		if w == 0 || x+w > edge+1 {
 			break
 		}
-		if i == 0 && x < len(old) && old[x].lo&roleMask == roleTail {
-			old[x-1] = cell{lo: ' ', bg: old[x-1].bg}
+		if i == 0 {
+			severAt(old, x)
 		}
 		cells[x] = cell{pen.lo | uint64(r), pen.fg, pen.bg}
 		last = lastPrinted{r, x, after}

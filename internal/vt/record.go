@@ -10,7 +10,8 @@ import (
 //
 //	flags byte, then runs of columns in one style and of one kind:
 //	uvarint n<<3 | kind<<1 | styled
-//	if styled: uvarint attributes, uvarint foreground, uvarint background
+//	if styled: a byte with a bit for each of attributes, foreground and
+//	background that is not zero, then those as uvarints
 //	kind ascii: n bytes · narrow (ASCII among them), wide: n runes in UTF-8 ·
 //	clusters: n times (byte length | wide bit, bytes)
 //
@@ -25,6 +26,10 @@ const (
 	kindWide     = 2
 	kindClusters = 3
 
+	hasAttrs = 1 << 0
+	hasFG    = 1 << 1
+	hasBG    = 1 << 2
+
 	clusterWide = 0x80
 	// maxRunHeader bounds the bytes of a run before its payload.
 	maxRunHeader = 3*binary.MaxVarintLen32 + binary.MaxVarintLen64
@@ -34,9 +39,21 @@ var errRecord = errors.New("malformed line record")
 
 // appendStyle appends the style part of a run.
 func appendStyle(b []byte, st cell) []byte {
-	b = binary.AppendUvarint(b, st.lo>>31)
-	b = binary.AppendUvarint(b, packColor(st.fg))
-	return binary.AppendUvarint(b, packColor(st.bg))
+	at := len(b)
+	b = append(b, 0)
+	if st.lo != 0 {
+		b[at] |= hasAttrs
+		b = binary.AppendUvarint(b, st.lo>>31)
+	}
+	if st.fg != 0 {
+		b[at] |= hasFG
+		b = binary.AppendUvarint(b, packColor(st.fg))
+	}
+	if st.bg != 0 {
+		b[at] |= hasBG
+		b = binary.AppendUvarint(b, packColor(st.bg))
+	}
+	return b
 }
 
 // packColor keeps palette colours to two bytes.
@@ -231,27 +248,40 @@ func nextRun(rec []byte, prev cell) (r run, rest []byte, err error) {
 }
 
 func readStyle(rec []byte) (st cell, rest []byte, err error) {
-	a, k := binary.Uvarint(rec)
-	if k <= 0 || a >= 1<<33 {
+	if len(rec) == 0 || rec[0] > hasAttrs|hasFG|hasBG {
 		return st, nil, errRecord
 	}
-	rec = rec[k:]
-	st.lo = a << 31
-	if st.lo>>ulShift&0xff > uint64(DashedUnderline) {
-		return st, nil, errRecord
-	}
-	for _, c := range []*Color{&st.fg, &st.bg} {
-		v, k := binary.Uvarint(rec)
-		if k <= 0 {
+	has, rec := rec[0], rec[1:]
+	if has&hasAttrs != 0 {
+		a, k := binary.Uvarint(rec)
+		if k <= 0 || a >= 1<<33 {
 			return st, nil, errRecord
 		}
-		rec = rec[k:]
-		var ok bool
-		if *c, ok = unpackColor(v); !ok {
+		st.lo, rec = a<<31, rec[k:]
+		if st.lo>>ulShift&0xff > uint64(DashedUnderline) {
 			return st, nil, errRecord
+		}
+	}
+	if has&hasFG != 0 {
+		if st.fg, rec, err = readColor(rec); err != nil {
+			return st, nil, err
+		}
+	}
+	if has&hasBG != 0 {
+		if st.bg, rec, err = readColor(rec); err != nil {
+			return st, nil, err
 		}
 	}
 	return st, rec, nil
+}
+
+func readColor(rec []byte) (Color, []byte, error) {
+	v, k := binary.Uvarint(rec)
+	c, ok := unpackColor(v)
+	if k <= 0 || !ok {
+		return 0, nil, errRecord
+	}
+	return c, rec[k:], nil
 }
 
 // each calls f for every cell with text: its bytes and its width in columns.
