@@ -425,10 +425,11 @@ func (r *reader) grid(s *Screen, g *grid) {
 	for y := range g.rows {
 		g.rows[y].gen = r.uint()
 		rec := r.bytes(len(r.b))
-		if r.bad || s.decodeRow(rec, &g.rows[y]) != nil {
+		if r.bad || s.checkRecord(rec) != nil {
 			r.fail()
 			return
 		}
+		s.decodeRow(rec, &g.rows[y])
 	}
 }
 

@@ -164,7 +164,7 @@ var sizes = []Options{
 }
 
 func TestRandomStreams(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		o := sizes[seed%uint64(len(sizes))]
 		s := New(o)
@@ -189,7 +189,7 @@ func TestRandomStreams(t *testing.T) {
 
 // The same bytes give the same screen however they are cut.
 func TestAnySplitIsOneWrite(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		o := sizes[seed%uint64(len(sizes))]
 		in := randomStream(r, 200)
@@ -228,7 +228,7 @@ func replayed(s *Screen, o Options) *Screen {
 
 // A replay makes an equal screen, wherever the stream is cut.
 func TestReplayMakesEqualScreen(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		o := sizes[seed%uint64(len(sizes))]
 		s := New(o)
@@ -250,7 +250,7 @@ func TestReplayMakesEqualScreen(t *testing.T) {
 
 // The binary form is exact, also in the middle of a sequence.
 func TestBinaryIsExact(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		o := sizes[seed%uint64(len(sizes))]
 		s := New(o)

@@ -390,13 +390,10 @@ func (s *Screen) validExt(lo uint64) bool {
 	return i == 0 || int(i) < len(s.exts.items)
 }
 
-// decodeRow fills r from a record. Pure ASCII stays text. A malformed record
-// gives an error and a row of no use.
-func (s *Screen) decodeRow(rec []byte, r *row) error {
+// decodeRow fills r from a record that checkRecord accepts, as all in the
+// history are. Pure ASCII stays text.
+func (s *Screen) decodeRow(rec []byte, r *row) {
 	r.clear()
-	if err := s.checkRecord(rec); err != nil {
-		return err
-	}
 	columns := recordColumns(rec)
 	flags, rec := rec[0], rec[1:]
 	if flags&recSpacer != 0 {
@@ -406,7 +403,7 @@ func (s *Screen) decodeRow(rec []byte, r *row) error {
 	for len(rec) > 0 {
 		u, rest, err := nextRun(rec, st)
 		if err != nil {
-			return err
+			break
 		}
 		st, rec = u.style, rest
 		x := r.len()
@@ -416,10 +413,9 @@ func (s *Screen) decodeRow(rec []byte, r *row) error {
 		s.decodeCells(u, r.upto(x+u.columns(), columns)[x:])
 	}
 	if flags&recSpacer != 0 {
-		r.upto(s.cols, columns)[s.cols-1].lo |= roleSpacer
+		r.upto(columns, columns)[columns-1].lo |= roleSpacer
 	}
 	r.wrapped = flags&recWrapped != 0
-	return nil
 }
 
 // decodeCells writes a run into dst, which has its width.

@@ -132,9 +132,7 @@ func (s *Screen) resizeHeight(rows int) {
 func (s *Screen) takeBack(n int) []row {
 	out := make([]row, n)
 	for i := n - 1; i >= 0; i-- {
-		if s.decodeRow(s.history.pop(), &out[i]) != nil {
-			out[i].clear() // only a broken invariant gets here; the line is lost
-		}
+		s.decodeRow(s.history.pop(), &out[i])
 	}
 	return out
 }
@@ -199,21 +197,24 @@ func (s *Screen) reflow(cols, rows int) {
 	g.x, g.saved.x = min(cur.x, cols-1), min(saved.x, cols-1)
 }
 
-// reflower holds one reflow. A logical line is gathered in line until it ends,
-// then wrapped to cols.
+// reflower holds one reflow. Rows of a logical line are gathered in line and
+// leave it in rows of the new width as soon as they are full, so that a line as
+// long as the history needs no more memory than another.
 type reflower struct {
 	s     *Screen
 	cols  int
 	marks []*mark
-	line  []cell
-	open  bool // line holds the start of a logical line
+	line  row
+	at    int  // columns of line that have left it
+	open  bool // the logical line goes on
 	out   []row
-	// toHistory says where wrapped rows go: the new history, or out.
+	// toHistory says where rows go: the new history, or out.
 	toHistory bool
+	runs      []cell
 }
 
 // history wraps the lines of the history into a new one, but for a logical
-// line that goes on in the screen: its start stays in f.line.
+// line that goes on in the screen: its end stays in f.line.
 func (f *reflower) history() {
 	s := f.s
 	old := s.history
@@ -226,13 +227,9 @@ func (f *reflower) history() {
 			s.history.add(rec)
 			return
 		}
-		if s.decodeRow(rec, &tmp) != nil {
-			tmp.clear()
-		}
+		s.decodeRow(rec, &tmp)
 		f.gather(&tmp)
-		if !wrapped {
-			f.flush()
-		}
+		f.wrap(!wrapped)
 	})
 	f.toHistory = false
 }
@@ -247,13 +244,11 @@ func (f *reflower) screen(lines []row) {
 		}
 		for _, m := range f.marks {
 			if m.y == y && m.row < 0 {
-				m.at = len(f.line) + m.x
+				m.at = f.line.len() + m.x
 			}
 		}
 		f.gather(r)
-		if !r.wrapped || y == len(lines)-1 {
-			f.flush()
-		}
+		f.wrap(!r.wrapped || y == len(lines)-1)
 	}
 }
 
@@ -271,10 +266,7 @@ func (f *reflower) keepRow(r *row, y int) {
 
 // gather appends a row to the logical line.
 func (f *reflower) gather(r *row) {
-	if !f.open {
-		f.open = true
-		f.line = f.line[:0]
-	}
+	f.open = true
 	n := r.trimmed()
 	if r.wrapped {
 		n = r.len()
@@ -282,36 +274,32 @@ func (f *reflower) gather(r *row) {
 			n--
 		}
 	}
-	f.line = r.appendCells(f.line, n)
+	f.line.join(r, n)
 }
 
-// flush wraps the logical line and ends it.
-func (f *reflower) flush() {
-	for k := 0; ; {
-		e := min(k+f.cols, len(f.line))
-		spacer := false
-		if e < len(f.line) && f.line[e].lo&roleMask == roleTail {
-			if e--; e == k {
-				e = k + f.cols // one column: half of it is all there is
-			} else {
-				spacer = true
-			}
-		}
-		last := e >= len(f.line)
-		for _, m := range f.marks {
-			if m.row < 0 && m.at >= k && (m.at < e || last) {
-				m.set(len(f.out), m.at-k, m.at == len(f.line), f.cols)
-			}
-		}
-		f.emit(f.line[k:e], !last, spacer)
-		if k = e; last {
-			break
+// wrap takes full rows off the line, all of it if it ends here.
+func (f *reflower) wrap(ends bool) {
+	for f.line.len()-f.at > f.cols {
+		e := f.at + f.cols
+		if f.line.at(e).lo&roleMask == roleTail && f.cols > 1 {
+			f.emit(e-1, true, true) // the last column stays free
+		} else {
+			f.emit(e, true, false)
 		}
 	}
-	f.open = false
+	if ends {
+		f.emit(f.line.len(), false, false)
+		f.line.clear()
+		f.open = false
+	} else {
+		f.line.drop(f.at)
+	}
 	for _, m := range f.marks {
-		m.at = -1
+		if m.at -= f.at; ends {
+			m.at = -1
+		}
 	}
+	f.at = 0
 }
 
 // set puts the mark on row y of the output. Column cols is only kept for a
@@ -323,23 +311,26 @@ func (m *mark) set(y, x int, behind bool, cols int) {
 	m.row, m.x = y, x
 }
 
-// emit appends one row of the new width.
-func (f *reflower) emit(c []cell, wrapped, spacer bool) {
-	r := row{cells: true, c: append(make([]cell, 0, f.cols), c...), wrapped: wrapped}
-	for i := range r.c {
-		switch {
-		case r.c[i].lo&roleMask == roleSpacer:
-			r.c[i].lo &^= roleMask
-		case i == 0 && r.c[i].lo&roleMask == roleTail, i == len(c)-1 && r.c[i].lo&roleMask == roleHead:
-			r.c[i] = cell{lo: ' ', bg: r.c[i].bg}
+// emit makes a row of the line up to column e.
+func (f *reflower) emit(e int, wrapped, spacer bool) {
+	for _, m := range f.marks {
+		if m.row < 0 && m.at >= f.at && (m.at < e || !wrapped) {
+			m.set(len(f.out), m.at-f.at, m.at == f.line.len(), f.cols)
 		}
 	}
-	if spacer {
-		r.c = append(r.c, cell{lo: ' ' | roleSpacer})
+	view := f.line.slice(f.at, e, f.runs)
+	f.runs = view.runs
+	f.at = e
+	view.wrapped = wrapped
+	if spacer || !f.toHistory {
+		view = view.clone(f.cols)
 	}
-	if !f.toHistory {
-		f.out = append(f.out, r)
+	if spacer {
+		view.upto(f.cols, f.cols)[f.cols-1].lo |= roleSpacer
+	}
+	if f.toHistory {
+		f.s.history.push(f.s, &view)
 		return
 	}
-	f.s.history.push(f.s, &r)
+	f.out = append(f.out, view)
 }

@@ -178,10 +178,86 @@ func (r *row) trimmed() int {
 	return n
 }
 
-// appendCells appends the row's first n columns.
-func (r *row) appendCells(dst []cell, n int) []cell {
-	for x := range n {
-		dst = append(dst, r.at(x))
+// join appends the first n columns of o, which has as many.
+func (r *row) join(o *row, n int) {
+	if r.cells || o.cells {
+		r.toCells(r.len() + n)
+		if o.cells {
+			r.c = append(r.c, o.c[:n]...)
+			return
+		}
+		for x := range n {
+			r.c = append(r.c, o.at(x))
+		}
+		return
 	}
-	return dst
+	base := len(r.text)
+	r.text = append(r.text, o.text[:n]...)
+	for _, run := range o.runs {
+		at := int(run.lo & runeMask)
+		if at >= n {
+			break
+		}
+		if k := len(r.runs); k == 0 || r.runs[k-1].style() != run.style() {
+			run.lo += uint64(base)
+			r.runs = append(r.runs, run)
+		}
+	}
+}
+
+// drop removes the first n columns.
+func (r *row) drop(n int) {
+	if n == 0 {
+		return
+	}
+	if r.cells {
+		r.c = append(r.c[:0], r.c[n:]...)
+		return
+	}
+	cut := r.slice(n, len(r.text), nil)
+	r.text = append(r.text[:0], cut.text...)
+	r.runs = append(r.runs[:0], cut.runs...)
+}
+
+// slice is columns from..to-1 as a row that shares r's storage, but for its
+// runs, which go into buf. Halves of wide characters at its ends are blanked.
+func (r *row) slice(from, to int, buf []cell) row {
+	if r.cells {
+		c := r.c[from:to:to]
+		if len(c) > 0 && c[0].lo&roleMask == roleTail {
+			c[0] = cell{lo: ' ', bg: c[0].bg}
+		}
+		if k := len(c) - 1; k >= 0 && c[k].lo&roleMask == roleHead {
+			c[k] = cell{lo: ' ', bg: c[k].bg}
+		}
+		return row{cells: true, c: c, runs: buf[:0]}
+	}
+	out := row{text: r.text[from:to:to], runs: buf[:0]}
+	for k, run := range r.runs {
+		at := int(run.lo & runeMask)
+		if at >= to {
+			break
+		}
+		if k+1 < len(r.runs) && int(r.runs[k+1].lo&runeMask) <= from {
+			continue
+		}
+		run.lo = run.lo&^runeMask | uint64(max(at-from, 0))
+		out.runs = append(out.runs, run)
+	}
+	if from == to {
+		out.runs = out.runs[:0]
+	}
+	return out
+}
+
+// clone is a copy with storage of its own, with space for cols columns.
+func (r *row) clone(cols int) row {
+	out := row{cells: r.cells, wrapped: r.wrapped}
+	if r.cells {
+		out.c = append(make([]cell, 0, cols), r.c...)
+		return out
+	}
+	out.text = append([]byte(nil), r.text...)
+	out.runs = append([]cell(nil), r.runs...)
+	return out
 }
