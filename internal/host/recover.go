@@ -100,7 +100,8 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 	s.live(o.Terminal, int(size.Cols), int(size.Rows))
 	s.mu.Lock()
 	s.replayLocked(o)
-	s.readyLocked() // whatever it waited for, the host before saw it or not; the screen is looked at anew
+	s.readyLocked()   // whatever it waited for, the host before saw it or not
+	s.lookLocked(now) // what the screen shows was stored with the last transition only
 	h.bus.restore(s.origin(), s.stateLocked())
 	s.lookSoonLocked(now)
 	s.mu.Unlock()

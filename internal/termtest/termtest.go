@@ -343,20 +343,25 @@ func (d *Daemon) KillHost() {
 	if err := syscall.Kill(was.HostPID, syscall.SIGKILL); err != nil {
 		d.t.Fatal(err)
 	}
-	// The listening socket outlives the host: a call waits in its backlog, unless
-	// it was in the dead host's hands already.
-	for {
-		now, err := d.Client().Daemon(d.Context())
+	d.awaitHost(was.HostPID)
+}
+
+// awaitHost waits until another host than the one that was killed answers. The
+// listening socket outlives hosts: a call waits in its backlog, unless it was in the
+// dead host's hands already.
+func (d *Daemon) awaitHost(was int) {
+	d.t.Helper()
+	ctx := d.Context()
+	for ctx.Err() == nil {
+		now, err := d.Client().Daemon(ctx)
 		switch {
-		case err == nil && now.HostPID != was.HostPID:
+		case err == nil && now.HostPID != was:
 			return
 		case err != nil && api.CodeOf(err) != api.Unavailable:
 			d.t.Fatal(err)
 		}
-		if d.Context().Err() != nil {
-			d.t.Fatal("no new host")
-		}
 	}
+	d.t.Fatal("no new host")
 }
 
 // Run starts a command in a terminal session and gives its link.
@@ -385,4 +390,24 @@ func (d *Daemon) Close(link string) {
 	if _, err := d.Client().Close(d.Context(), link); err != nil {
 		d.t.Fatalf("close %s: %v", link, err)
 	}
+}
+
+// StopHost stops the host, does something while there is none, and lets the keeper
+// start the next one.
+func (d *Daemon) StopHost(while func()) {
+	d.t.Helper()
+	was, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	// Stopped, the host is there for the keeper and does nothing: what happens
+	// meanwhile is told to the next one.
+	if err := syscall.Kill(was.HostPID, syscall.SIGSTOP); err != nil {
+		d.t.Fatal(err)
+	}
+	while()
+	if err := syscall.Kill(was.HostPID, syscall.SIGKILL); err != nil {
+		d.t.Fatal(err)
+	}
+	d.awaitHost(was.HostPID)
 }

@@ -1,0 +1,178 @@
+package host_test
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/termtest"
+)
+
+// A host that is killed takes nothing along: sessions, screens, titles and statuses are
+// there with the next one, and what runs goes on.
+func TestHostKilled(t *testing.T) {
+	d := termtest.Start(t)
+	ctx := d.Context()
+	agent, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[say kept reply]]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[touch made]]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := d.WatchAll()
+	cat := d.Run("echo before; cat")
+	events.AwaitStatus(cat, api.Working)
+	d.Screen(cat).AwaitText("before")
+	was, err := d.Client().List(ctx, listAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasScreen, err := d.Client().Read(ctx, cat, client.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d.KillHost()
+
+	now, err := d.Client().List(ctx, listAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(now.Sessions) != len(was.Sessions) {
+		t.Fatalf("%d sessions, want %d", len(now.Sessions), len(was.Sessions))
+	}
+	for i, s := range now.Sessions {
+		w := was.Sessions[i]
+		if s.Link != w.Link || s.Title != w.Title || s.Status != w.Status || s.Agent != w.Agent || s.PID != w.PID ||
+			s.Conversation != w.Conversation || s.Transcript != w.Transcript || s.Prompt != w.Prompt {
+			t.Errorf("session\n%+v\nwas\n%+v", s, w)
+		}
+	}
+	if s, err := d.Client().Read(ctx, cat, client.ReadOptions{}); err != nil || s.Screen != wasScreen.Screen {
+		t.Errorf("screen %q, %v; want %q", s.Screen, err, wasScreen.Screen)
+	}
+	if _, err := d.Client().Send(ctx, cat, api.SendRequest{Text: "after"}); err != nil {
+		t.Fatal(err)
+	}
+	d.Screen(cat).Await("what cat gives back", func(text string) bool { return strings.Count(text, "after") == 2 })
+	more, err := d.Client().SendWait(ctx, agent.Target, api.SendRequest{Text: "[[say next reply]]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReply(t, more, "next reply")
+	if _, err := d.Client().SendWait(ctx, asking.Target, api.SendRequest{Text: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(d.Dir, "made")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A wait whose host is killed says so at once; a watch and an attach go on by
+// themselves, and no transition is lost in between.
+func TestHostKilledUnderWaiters(t *testing.T) {
+	d := termtest.Start(t)
+	fifo := filepath.Join(d.Dir, "go")
+	lines := make(chan client.Line, 100)
+	watching := d.Client()
+	ctx, cancel := context.WithCancel(d.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	before := d.WatchAll()
+	go func() {
+		ended <- watching.Watch(ctx, client.WatchOptions{States: []api.Status{api.Working, api.Done}}, func(l client.Line) error {
+			lines <- l
+			return nil
+		})
+	}()
+	waited := make(chan error, 1)
+	spawning := d.Client()
+	go func() {
+		_, err := spawning.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[until " + fifo + "]][[say over]]"})
+		waited <- err
+	}()
+	link := before.Await("work", func(e api.Event) bool { return e.Status == api.Working }).Link
+	awaitLine(t, lines, link, api.Working)
+	screen := d.Screen(link)
+	screen.AwaitText("until")
+
+	d.KillHost()
+
+	if err := <-waited; api.CodeOf(err) != api.Unavailable {
+		t.Errorf("wait: %v", err)
+	}
+	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	done := awaitLine(t, lines, link, api.Done)
+	if done.Transcript == "" || done.CursorEnd == nil {
+		t.Errorf("done: %+v", done)
+	}
+	screen.AwaitText("● over")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("watch: %v", err)
+	}
+}
+
+// awaitLine passes over lines until a session has a status.
+func awaitLine(t *testing.T, lines <-chan client.Line, link string, st api.Status) api.Event {
+	t.Helper()
+	deadline := time.After(termtest.Patience)
+	for {
+		select {
+		case l := <-lines:
+			if l.Event != nil && l.Event.Link == link && l.Event.Status == st && !l.Event.Snapshot {
+				return *l.Event
+			}
+		case <-deadline:
+			t.Fatalf("no %s", st)
+		}
+	}
+}
+
+// What ended while there was no host is told by the next one.
+func TestEndedWithoutAHost(t *testing.T) {
+	d := termtest.Start(t)
+	for _, name := range []string{"go", "ended"} {
+		if err := syscall.Mkfifo(filepath.Join(d.Dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The shell holds one pipe open until it ends.
+	link := d.Run("exec 9>ended; read x <go; exit 5")
+	ended, err := os.Open(filepath.Join(d.Dir, "ended"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ended.Close()
+	d.StopHost(func() {
+		if err := os.WriteFile(filepath.Join(d.Dir, "go"), []byte("\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, ended); err != nil {
+			t.Fatal(err)
+		}
+	})
+	closed := d.Watch(url.Values{"since": {"0"}, "snapshot": {"0"}, "state": {"closed"}}).Next()
+	if closed.Link != link || !strings.Contains(closed.Reason, "status 5") {
+		t.Errorf("closed: %+v", closed)
+	}
+	list, err := d.Client().List(d.Context(), client.ListOptions{Closed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := list.Sessions[0]; s.Link != link || s.Status != api.Closed || s.ExitCode == nil || *s.ExitCode != 5 {
+		t.Errorf("list: %+v", s)
+	}
+}

@@ -1,0 +1,131 @@
+package host_test
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+
+	"termio/internal/api"
+	"termio/internal/termtest"
+)
+
+// Snapshot and live events are one piece: of sessions that change all the while,
+// no transition is lost or told twice, whenever the watch begins.
+func TestSnapshotAndEventsAreOnePiece(t *testing.T) {
+	d := termtest.Start(t)
+	all := d.WatchAll()
+	var links []string
+	for range 3 {
+		r, err := d.Client().SpawnWait(d.Context(), api.SpawnRequest{Agent: "demo", Prompt: "hello"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, r.Target)
+	}
+	const turns = 5
+	var work sync.WaitGroup
+	for _, link := range links {
+		c, ctx := d.Client(), d.Context()
+		work.Go(func() {
+			for i := range turns {
+				if _, err := c.SendWait(ctx, link, api.SendRequest{Text: fmt.Sprint("turn ", i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var late []*termtest.Events
+	for range 8 {
+		late = append(late, d.Watch(url.Values{"state": {"working,done,idle,needs-you"}}))
+	}
+	work.Wait()
+	last := d.Run("true")
+	isLast := func(e api.Event) bool { return e.Link == last }
+	var truth []api.Event
+	for {
+		e := all.Next()
+		if isLast(e) {
+			break
+		}
+		truth = append(truth, e)
+	}
+	for i, w := range late {
+		state := map[string]api.Status{}
+		seq := int64(-1)
+		e := w.Next()
+		for ; e.Snapshot; e = w.Next() {
+			state[e.Link] = e.Status
+			seq = e.Seq
+		}
+		if len(state) != len(links) {
+			t.Errorf("watch %d: %d lines of snapshot", i, len(state))
+		}
+		for _, want := range truth {
+			if want.Seq <= seq {
+				continue
+			}
+			if e.Seq != want.Seq || e.Status != want.Status || e.Link != want.Link {
+				t.Fatalf("watch %d: event %d %s, want %d %s", i, e.Seq, e.Status, want.Seq, want.Status)
+			}
+			if state[e.Link] == e.Status && e.Status == api.Working {
+				t.Errorf("watch %d: event %d tells again what the snapshot told", i, e.Seq)
+			}
+			state[e.Link] = e.Status
+			e = w.Next()
+		}
+		if !isLast(e) {
+			t.Errorf("watch %d: %+v at the end", i, e)
+		}
+	}
+}
+
+// The default filter carries what a supervisor acts on, with what it needs for that.
+func TestWatchCarriesWhatCanBeActedOn(t *testing.T) {
+	d := termtest.Start(t)
+	events := d.Watch(url.Values{})
+	link := d.Spawn("[[ask Which?|A|B]]")
+	ask := events.Next()
+	if ask.Status != api.NeedsYou || ask.Link != link || ask.Prompt == "" || ask.Dialog == nil || ask.Snapshot {
+		t.Errorf("first event: %+v", ask)
+	}
+	reply, err := d.Client().SendWait(d.Context(), link, api.SendRequest{Text: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := events.Next()
+	if done.Status != api.Done || done.Transcript != reply.Transcript || done.CursorEnd == nil || *done.CursorEnd != *reply.CursorEnd {
+		t.Errorf("done: %+v, reply: %+v", done, reply)
+	}
+	if done.Seq <= ask.Seq || done.Project != "" {
+		t.Errorf("done: %+v after %+v", done, ask)
+	}
+	d.Close(link)
+	if e := d.WatchAll(); e == nil {
+		t.Fatal("no watch")
+	}
+}
+
+// since gives what was missed, in order, and then what is new.
+func TestWatchSince(t *testing.T) {
+	d := termtest.Start(t)
+	all := d.WatchAll()
+	link := d.Spawn("hello")
+	working := all.AwaitStatus(link, api.Working)
+	all.AwaitStatus(link, api.Done)
+	d.Close(link)
+	closed := all.AwaitStatus(link, api.Closed)
+	q := url.Values{"since": {strconv.FormatInt(working.Seq, 10)}, "snapshot": {"0"}, "state": {"done,closed,idle"}}
+	missed := d.Watch(q)
+	if e := missed.Next(); e.Status != api.Done || e.Seq <= working.Seq {
+		t.Errorf("first missed: %+v", e)
+	}
+	if e := missed.Await("the end", func(e api.Event) bool { return e.Status == api.Closed }); e.Seq != closed.Seq {
+		t.Errorf("closed: %+v, want %+v", e, closed)
+	}
+	next := d.Run("true")
+	if e := missed.Next(); e.Link != next {
+		t.Errorf("live: %+v", e)
+	}
+}
