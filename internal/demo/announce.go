@@ -76,7 +76,7 @@ func (d *dialog) summary() string {
 	case "trust", "login":
 		return strings.TrimSuffix(d.title, "?")
 	}
-	return "approve " + d.title + ": " + d.detail
+	return "approve " + d.tool + ": " + d.detail
 }
 
 // name is what titles and header call the agent.

@@ -12,6 +12,7 @@ import (
 // A dialog stands in the composer's place until it is answered. The loop owns it.
 type dialog struct {
 	kind     api.DialogKind
+	tool     string // of a permission
 	title    string
 	detail   string
 	question string

@@ -322,7 +322,7 @@ func TestSwitchProgram(t *testing.T) {
 	trace := []string{
 		"state=idle:app=termio-demo",
 		"state=working:app=termio-demo",
-		"state=blocked:app=termio-demo:kind=permission:msg=" + b64("approve Bash command: make"),
+		"state=blocked:app=termio-demo:kind=permission:msg=" + b64("approve Bash: make"),
 		"state=working:app=termio-demo",
 		"state=done:app=termio-demo",
 		"state=working:app=termio-demo",

@@ -497,7 +497,7 @@ func (t *turn) permit(tool, text string, fields map[string]any) bool {
 		what, question = tool+" file", "Do you want to let "+tool+" change "
 	}
 	ans, ok := t.dialog(&dialog{
-		kind: api.DialogPermission, title: what, detail: text, question: question + shorten(firstLine(text), 60) + "?",
+		kind: api.DialogPermission, tool: tool, title: what, detail: text, question: question + shorten(firstLine(text), 60) + "?",
 		options: []string{"Yes", "Yes, and always allow " + tool + " in this session", "No, and say what to do instead"},
 	}, fields)
 	if !ok {
