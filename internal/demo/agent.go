@@ -67,6 +67,7 @@ type agent struct {
 
 	pace     atomic.Pointer[reading] // how the reader reads; any goroutine
 	decoder  decoder
+	early    []input // that came before the composer
 	escTimer context.CancelFunc
 	returns  int // that came so far
 	escapes  int // in a row, of this turn
@@ -233,6 +234,11 @@ func (a *agent) compose() {
 	a.note("ready", nil)
 	if a.set.hooks != "lazy" {
 		a.greet()
+	}
+	early := a.early
+	a.early = nil
+	for _, in := range early {
+		a.input(in)
 	}
 	if len(a.starts) > 0 {
 		a.after(a.ctx, a.set.startDelay, func() { a.open(a.startDialog(a.starts[0])) })

@@ -11,6 +11,9 @@ import (
 // escWait is how long a lone ESC may still become the beginning of a sequence.
 const escWait = 25 * time.Millisecond
 
+// maxEarly bounds how many inputs are kept for a composer to come.
+const maxEarly = 4096
+
 // received takes in a piece of input.
 func (a *agent) received(p []byte) {
 	if a.log != nil {
@@ -62,8 +65,11 @@ func (a *agent) input(in input) {
 		a.dialogInput(in)
 		return
 	}
-	if !a.ready {
-		return // nothing takes it: such is a terminal that is raw too early
+	if !a.ready { // it has been typed early, and is taken in when there is a composer
+		if len(a.early) < maxEarly {
+			a.early = append(a.early, in)
+		}
+		return
 	}
 	a.hint = ""
 	now := a.now()
