@@ -84,8 +84,13 @@ func stopDaemon(env *testscript.Env, home string) {
 	if log, err := os.ReadFile(filepath.Join(home, "log", "daemon.log")); err == nil && t.Verbose() {
 		t.Log("daemon.log:\n" + string(log))
 	}
-	left := processesOf(home)
-	for _, pid := range left {
+	var left []string
+	for _, pid := range processesOf(home) {
+		if awaitEnd(pid) {
+			continue // its lock is free some moments before a process is gone
+		}
+		args, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		left = append(left, fmt.Sprintf("%d %q", pid, strings.ReplaceAll(string(args), "\x00", " ")))
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if len(left) > 0 {
