@@ -143,26 +143,40 @@ func (w *replayer) plainBackground() {
 }
 
 // record writes one line. A wrapped one goes to the last column, so that the
-// first character of the next one wraps.
+// first character of the next one wraps. Behind a cluster the column is set:
+// terminals differ in how wide they think one is.
 func (w *replayer) record(rec []byte) {
 	flags, rec := rec[0], rec[1:]
 	if len(rec) == 0 && w.wrapped {
 		w.text(cell{}, []byte{' '}, 1) // something has to wrap
 	}
 	var st cell
+	x, lost := 0, false
 	for len(rec) > 0 {
 		u, rest, err := nextRun(rec, st)
 		if err != nil {
 			break
 		}
 		st, rec = u.style, rest
+		if lost {
+			w.csi("", "G", x+1)
+			lost = false
+		}
 		if u.kind == kindASCII && !w.wrapped {
 			w.setPen(st)
 			w.b = append(w.b, u.data...)
 			w.state = stateOther
+			x += len(u.data)
 			continue
 		}
-		u.each(func(text []byte, width int) { w.text(st, text, width) })
+		u.each(func(text []byte, width int) {
+			if lost {
+				w.csi("", "G", x+1)
+			}
+			w.text(st, text, width)
+			x += width
+			lost = u.kind == kindClusters
+		})
 	}
 	w.wrapped, w.spacer = flags&recWrapped != 0, flags&recSpacer != 0
 }
@@ -200,6 +214,13 @@ func (w *replayer) text(st cell, text []byte, width int) {
 		w.b = append(w.b, text[0])
 		w.state = stateOther
 		return
+	}
+	if r, n := utf8.DecodeRune(text); n == len(text) && !w.lone {
+		if cl := classOf(r); cl>>classJoinShift&classJoinMask == joinOther && int(cl&classWidth) == width {
+			w.b = append(w.b, text...) // most text: on its own, as wide as ever
+			w.state = stateOther
+			return
+		}
 	}
 	t := string(text)
 	n, natural := cluster(t)
@@ -255,13 +276,48 @@ func (w *replayer) setPen(st cell) {
 	if (st.lo^w.pen.lo)&flagProtected != 0 {
 		w.csi("", "\"q", int(st.lo&flagProtected/flagProtected))
 	}
-	const rest = attrMask | ulMask
-	if (st.lo^w.pen.lo)&rest != 0 || st.fg != w.pen.fg || st.bg != w.pen.bg || old.ul != now.ul {
-		w.str("\x1b[")
-		w.b = s.appendSGR(w.b, st)
-		w.b = append(w.b, 'm')
-	}
+	w.sgr(st, old.ul, now.ul)
 	w.pen = st
+}
+
+// sgr changes attributes and colours: only the colours if nothing else
+// differs, else all of it, from nothing.
+func (w *replayer) sgr(st cell, oldUL, newUL Color) {
+	const rest = attrMask | ulMask
+	attrs := st.lo & rest
+	same := attrs == w.pen.lo&rest && oldUL == newUL
+	if same && st.fg == w.pen.fg && st.bg == w.pen.bg {
+		return
+	}
+	w.str("\x1b[")
+	from := len(w.b)
+	if attrs == 0 && st.fg == 0 && st.bg == 0 && newUL == 0 {
+		w.b = append(w.b, 'm')
+		return
+	}
+	if same {
+		if st.fg != w.pen.fg {
+			w.b = appendColorOrDefault(w.b, st.fg, 30)
+		}
+		if st.bg != w.pen.bg {
+			w.b = appendColorOrDefault(w.b, st.bg, 40)
+		}
+	} else {
+		if w.pen.lo&rest != 0 || w.pen.fg != 0 || w.pen.bg != 0 || oldUL != 0 {
+			w.b = append(w.b, ";0"...)
+		}
+		w.b = w.s.appendSGR(w.b, st)
+	}
+	// Every parameter comes with a semicolon in front.
+	w.b = append(w.b[:from], w.b[from+1:]...)
+	w.b = append(w.b, 'm')
+}
+
+func appendColorOrDefault(b []byte, c Color, base int) []byte {
+	if c == 0 {
+		return strconv.AppendInt(append(b, ';'), int64(base+9), 10)
+	}
+	return appendColor(b, c, base)
 }
 
 // saved sets the saved cursor of the screen that is shown on the other side.

@@ -137,7 +137,7 @@ func (s *Screen) dcs(b []byte) {
 func (s *Screen) requestSetting(what string) {
 	switch what {
 	case "m":
-		s.reply("\x1bP1$r%sm\x1b\\", s.appendSGR(nil, s.cur.pen))
+		s.reply("\x1bP1$r0%sm\x1b\\", s.appendSGR(nil, s.cur.pen))
 	case "r":
 		s.reply("\x1bP1$r%d;%dr\x1b\\", s.top+1, s.bottom+1)
 	case "s":

@@ -156,9 +156,8 @@ func (s *Screen) rgbArg(i int) Color {
 }
 
 // appendSGR appends the parameters that set st from nothing, without link and
-// protection: "0;1;38;5;9".
+// protection, each with a semicolon in front: ";1;38;5;9".
 func (s *Screen) appendSGR(b []byte, st cell) []byte {
-	b = append(b, '0')
 	for i, code := range [...]string{"1", "2", "3", "5", "7", "8", "9", "53"} {
 		if st.lo&(1<<(attrShift+i)) != 0 {
 			b = append(append(b, ';'), code...)
