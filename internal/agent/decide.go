@@ -424,7 +424,7 @@ func (mc *Machine) commit(v verdict, before memory, now time.Time) Change {
 		c.TurnStarted = true
 	case s.TurnOpen && !busy:
 		c.TurnEnded = true
-	case v.status == api.Done && before.Status != api.Done && !s.TurnOpen && now.Sub(s.TurnEnd) > sameTurn:
+	case v.status == api.Done && before.Status != api.Done && !s.TurnOpen && (now.Sub(s.TurnEnd) > sameTurn || mc.restedBefore(v)):
 		mc.openTurn(now, now) // only its end was seen
 		c.TurnStarted, c.TurnEnded = true, true
 	}
@@ -438,6 +438,14 @@ func (mc *Machine) commit(v verdict, before memory, now time.Time) Change {
 	mc.setDialog(v, before, &c, now)
 	c.Background = s.background() != before.background()
 	return c
+}
+
+// restedBefore reports whether it is a program that says done after it had been at
+// rest since the last turn's end: of another turn, whose beginning it did not tell
+// because it was over so soon. Claude Code 2.1.332 does that on a busy machine.
+func (mc *Machine) restedBefore(v verdict) bool {
+	w := mc.s.Words[ChannelProgram]
+	return v.won == ChannelProgram && w.Since.After(mc.s.TurnEnd)
 }
 
 func (mc *Machine) openTurn(from, now time.Time) {

@@ -270,6 +270,15 @@ var stories = []struct {
 		},
 	},
 	{
+		name: "a short turn right after an interrupted one", manifest: head + `"programStatus":true,` + hooksPart + `}`, turns: 2,
+		steps: []seen{
+			{1, programOf("state=working"), api.Working, 0},
+			{2, programOf("state=idle"), api.Idle, 0},
+			{4, programOf("state=done"), api.Done, 0},
+			{4.1, hookOf("End", ``), api.Done, 0},
+		},
+	},
+	{
 		name: "a dialog before the first prompt", manifest: head + dialogsPart + `,` + hooksPart + `}`, turns: 0,
 		steps: []seen{
 			{1, screenOf("Trust?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
