@@ -151,7 +151,7 @@ func manifestShape() *shape {
 
 func composerShape() *shape {
 	return objectOf("How to recognise the line that takes the person's text, and a draft in it. It is looked for near the bottom.",
-		req("prompt", pattern("First row of the composer; the group draft holds what is typed: ^> (?P<draft>.*)$.")),
+		req("prompt", pattern("First row of the composer; the group draft holds what is typed: `^> (?P<draft>.*)$`.")),
 		opt("more", pattern("Further rows of a draft, with the group draft.")),
 		opt("above", pattern("The row right above.")),
 		opt("below", pattern("The row right below.")),

@@ -159,7 +159,7 @@ func (r *DialogRule) options(v ScreenView, foot int) []optionRow {
 	marks := 0
 	options := make([]optionRow, 0, len(up))
 	for i := len(up) - 1; i >= 0; i-- {
-		if up[i].marked && (!r.Cursor || up[i].y == v.CursorY) {
+		if up[i].marked && (!r.Cursor || v.CursorY < 0 || up[i].y == v.CursorY) {
 			marks++
 		}
 		options = append(options, up[i])

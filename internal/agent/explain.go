@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ func (mc *Machine) Explain() (list []api.EvidenceInfo, why string) {
 		}
 		list = append(list, api.EvidenceInfo{
 			Channel: string(ch), Status: w.Status, At: w.At.UnixMilli(), Rule: w.Rule, Text: w.Text,
-			Won: ch == mc.s.Won, Note: mc.notes[ch],
+			Won: ch == mc.s.Won, Note: cmp.Or(mc.notes[ch], mc.discounted(ch)),
 		})
 	}
 	return list, mc.s.Why

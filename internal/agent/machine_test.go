@@ -729,7 +729,7 @@ func story(evs ...func(*Manifest, time.Time) (Evidence, bool)) []func(*Manifest,
 func TestExplain(t *testing.T) {
 	m := mustParse(t, head+`"programStatus":true,"progressStatus":true,`+hooksPart+`}`)
 	mc := NewMachine(m, t0)
-	for i, ev := range story(hookOf("Prompt", ``), programOf("state=working"), progressOf(0), hookOf("End", ``)) {
+	for i, ev := range story(hookOf("Prompt", ``), programOf("state=working"), progressOf(0), hookOf("End", ``), outputOf()) {
 		e, _ := ev(m, at(float64(i)))
 		mc.Apply(e, at(float64(i)))
 	}
@@ -741,6 +741,7 @@ func TestExplain(t *testing.T) {
 	want := `hook "done" End won=false program still says working
 program "working" state=working won=true 
 progress "" 9;4;0 won=false not counted: the agent's hooks report
+activity "working" output won=false not counted: the agent has better channels
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -33,6 +33,55 @@ func TestSchemaIsPublished(t *testing.T) {
 	}
 }
 
+// TestFieldsAreDocumented holds the table of fields in docs/agents.md to the
+// description.
+func TestFieldsAreDocumented(t *testing.T) {
+	file := filepath.Join("..", "..", "docs", "agents.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const from, to = "<!-- fields, written by go generate ./internal/agent -->\n", "<!-- end of fields -->"
+	before, rest, ok := strings.Cut(string(text), from)
+	_, after, ok2 := strings.Cut(rest, to)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the fields", file)
+	}
+	var b strings.Builder
+	b.WriteString("\n| field | meaning |\n|---|---|\n")
+	tellFields(&b, "", manifestShape())
+	want := before + from + b.String() + "\n" + to + after
+	if *updateSchema {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(text) != want {
+		t.Errorf("the fields in %s are not those of the description; run go generate ./internal/agent", file)
+	}
+}
+
+// tellFields writes a row for each field of a shape, in its order.
+func tellFields(b *strings.Builder, path string, s *shape) {
+	for _, k := range s.keys {
+		name, at := join(path, k.name), k.shape
+		for at.kind == isList {
+			name, at = name+"[]", at.elem
+		}
+		if at.kind == isObject && at.elem != nil {
+			name += ".*"
+		}
+		doc := strings.TrimSpace(k.shape.doc + " " + strings.TrimPrefix(at.doc, k.shape.doc))
+		if len(at.words) > 0 {
+			doc = strings.TrimSpace(doc + " `" + strings.Join(at.words, "`, `") + "`")
+		}
+		if k.required {
+			doc = "**required.** " + doc
+		}
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(doc, "|", "\\|"))
+		tellFields(b, name, at)
+	}
+}
+
 // TestDescriptionFitsTypes holds the description of the manifest against the types
 // that it is decoded into: a key that only one side has would be lost.
 func TestDescriptionFitsTypes(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 type ScreenView struct {
 	Rows          []string // the viewport from the top, trimmed on the right
 	CursorX       int      // in cells
-	CursorY       int      // row of the viewport
+	CursorY       int      // row of the viewport, hidden or not; -1 is not known
 	CursorVisible bool
 	Title         string
 	// Dim reports whether the cell at x, y is drawn faint or in a colour close to

@@ -232,7 +232,7 @@ type stepLine struct {
 	Title    *string         `json:"title"`
 	File     json.RawMessage `json:"file"`
 	Screen   string          `json:"screen"`
-	Cursor   [2]int          `json:"cursor"`
+	Cursor   *[2]int         `json:"cursor"`
 	Dim      string          `json:"dim"`
 	Line     json.RawMessage `json:"line"`
 	Progress *int            `json:"progress"`
@@ -283,7 +283,9 @@ func readStep(line []byte, open func(string) ([]byte, error)) (Step, error) {
 			return Step{}, err
 		}
 		v := ParseScreen(string(text))
-		v.CursorX, v.CursorY = l.Cursor[0], l.Cursor[1]
+		if l.Cursor != nil {
+			v.CursorX, v.CursorY = l.Cursor[0], l.Cursor[1]
+		}
 		if l.Dim != "" {
 			dim, err := open(l.Dim)
 			if err != nil {
@@ -296,13 +298,14 @@ func readStep(line []byte, open func(string) ([]byte, error)) (Step, error) {
 	return st, nil
 }
 
-// ParseScreen makes a view of a screen's text, as `sessions read` prints it.
+// ParseScreen makes a view of a screen's text, as `sessions read` prints it. Where its
+// cursor was is not known.
 func ParseScreen(text string) ScreenView {
 	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i := range rows {
 		rows[i] = strings.TrimRight(rows[i], " \r")
 	}
-	return ScreenView{Rows: rows}
+	return ScreenView{Rows: rows, CursorX: -1, CursorY: -1}
 }
 
 func dimFrom(text string) func(x, y int) bool {
