@@ -35,6 +35,8 @@ import (
 const (
 	deadline  = 90 * time.Second
 	waitLimit = "60s"
+	// endPatience is for a process between its last deed and its end.
+	endPatience = 5 * time.Second
 )
 
 // binary is the termio that is tested, built once.
@@ -373,6 +375,9 @@ func (w *world) end() {
 		w.t.Error(r)
 	}
 	for _, p := range processesWith("TERMIO_HOME=" + w.value("TERMIO_HOME")) {
+		if p.ends(endPatience) { // it was about to
+			continue
+		}
 		w.t.Errorf("left behind: process %d: %s", p.pid, p.command)
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 	}
@@ -403,31 +408,4 @@ func (w *world) value(name string) string {
 		}
 	}
 	return ""
-}
-
-// process is a process that was found by its environment.
-type process struct {
-	pid     int
-	command string
-}
-
-// processesWith are the processes that were started with a variable, where the
-// system tells.
-func processesWith(variable string) []process {
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	var found []process
-	for _, path := range environs {
-		data, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(data, append([]byte(variable), 0)) {
-			continue
-		}
-		var p process
-		if _, err := fmt.Sscanf(path, "/proc/%d/environ", &p.pid); err != nil {
-			continue
-		}
-		command, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		p.command = string(bytes.ReplaceAll(command, []byte{0}, []byte{' '}))
-		found = append(found, p)
-	}
-	return found
 }
