@@ -29,10 +29,15 @@ type colors struct {
 }
 
 // SetColors sets the colours that a program is told are the terminal's, as
-// 0xrrggbb. Without it: light grey on black.
+// 0xrrggbb. Without it: light grey on black. A program that asked for it (mode
+// 2031) is told when light turns to dark or back.
 func (s *Screen) SetColors(foreground, background, cursor uint32) {
+	before := s.colors.scheme()
 	s.colors.custom = true
 	s.colors.defaults = [3]uint32{foreground & 0xffffff, background & 0xffffff, cursor & 0xffffff}
+	if now := s.colors.scheme(); now != before && s.modes.has(modeColorScheme) {
+		s.send("\x1b[?997;%dn", now)
+	}
 }
 
 func (c *colors) get(i int) uint32 {

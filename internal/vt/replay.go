@@ -6,12 +6,13 @@ import (
 )
 
 // AppendReplay appends escape sequences that bring a fresh Screen of the same
-// size to an equal state, and any xterm-like terminal to the same picture and
-// modes: up to historyLines lines of history, both screens, cursors, margins,
-// tabs, character sets, pen, keyboard state, titles. An unfinished sequence is
-// not part of it: AppendUnfinished gives that.
+// size to an equal state, and any xterm-like terminal, whatever was on it
+// before, to the same picture and modes: up to historyLines lines of history,
+// both screens, cursors, margins, tabs, character sets, pen, keyboard state,
+// titles. An unfinished sequence is not part of it: AppendUnfinished gives that.
 func (s *Screen) AppendReplay(dst []byte, historyLines int) []byte {
-	w := replayer{s: s, b: append(dst, "\x1b[?1049l\x1b[!p\x1b[?6l\x1b[?69l\x1b[0m\x1b]8;;\x1b\\\x1b[H\x1b[2J"...)}
+	w := replayer{s: s, b: AppendReset(dst)}
+	w.str("\x1b[?2026h\x1b[?5W\x1b[H\x1b[2J") // drawn in one go
 	w.replay(historyLines)
 	return w.b
 }
@@ -464,7 +465,9 @@ func (w *replayer) modesAndCursor() {
 		w.toInRegion(c.x, c.y)
 	}
 	w.setPen(c.pen)
-	w.charsets(c)
+	if c.charset != asciiSets || c.gl != 0 {
+		w.charsets(c)
+	}
 	switch s.singleShift {
 	case 2:
 		w.str("\x1bN")
@@ -472,6 +475,7 @@ func (w *replayer) modesAndCursor() {
 		w.str("\x1bO")
 	}
 	w.modes(s.modes)
+	w.endUpdate()
 	if last {
 		w.printAgain(s.last.x)
 		w.setPen(c.pen)
@@ -567,6 +571,14 @@ func (w *replayer) savedModes() {
 	}
 }
 
+// endUpdate shows what was drawn, unless the program is in the middle of an
+// update of its own.
+func (w *replayer) endUpdate() {
+	if !w.s.modes.has(modeSync) {
+		w.mode(2026, false)
+	}
+}
+
 // AppendModes appends the sequences that set the modes in force, and only
 // those, on a terminal whose modes are at their defaults.
 func (s *Screen) AppendModes(dst []byte) []byte {
@@ -577,11 +589,19 @@ func (s *Screen) AppendModes(dst []byte) []byte {
 
 // AppendReset appends what brings a terminal back to sane defaults after a
 // session was shown on it: main screen, whole-screen margins, visible cursor,
-// no mouse, no paste brackets, plain keyboard.
+// no mouse, no paste brackets, plain keyboard. The cursor stays where it is, or
+// goes back to where it was before the alternate screen.
 func AppendReset(dst []byte) []byte {
-	return append(dst, "\x18\x1b\\\x1b[?2026l\x1b[<99u\x1b[?1049l\x1b[<99u\x1b[>4m\x1b[!p\x1b[?6l\x1b[?69l\x1b[r"+
-		"\x1b[0m\x1b]8;;\x1b\\\x1b(B\x0f"+
-		"\x1b[4l\x1b[20l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[?9l\x1b[?25h\x1b[?45l"+
+	return append(dst, ""+
+		"\x18\x1b\\"+ // end what was under way
+		"\x1b[?2026l"+
+		"\x1b[<99u"+
+		"\x1b7\x1b[?1049l"+ // on the main screen already, this comes back to the cursor just saved
+		"\x1b[<99u\x1b[>4m"+
+		"\x1b[0m\x1b[0\"q\x1b]8;;\x1b\\\x1b(B\x0f"+
+		"\x1b7\x1b[?69l\x1b[r\x1b8\x1b[!p"+ // resetting margins goes home, soft reset may not know them
+		"\x1b[4l\x1b[20l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[?9l\x1b[?25h\x1b[?45l\x1b[?66l\x1b[?67l"+
 		"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1007l\x1b[?1015l\x1b[?1016l"+
-		"\x1b[?2004l\x1b[?2031l\x1b[?2048l\x1b[0 q"...)
+		"\x1b[?2004l\x1b[?2031l\x1b[?2048l\x1b[0 q"+
+		"\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"...)
 }
