@@ -23,6 +23,9 @@ const (
 	// staleDialog is how long a dialog may stay on the screen after the agent said that
 	// it goes on: it draws when it comes to it.
 	staleDialog = 2 * time.Second
+	// beginLeeway is how long before an agent's start was noticed its own hooks may have
+	// been: one that was started by hand is noticed by its first hook.
+	beginLeeway = 5 * time.Second
 	// samePrompt is how far apart two channels tell of one prompt.
 	samePrompt = 2 * time.Second
 	// activityStart and activityQuiet bound a turn that only its output shows.
@@ -65,6 +68,7 @@ type word struct {
 type memory struct {
 	Status   api.Status `json:"status"`
 	Since    time.Time  `json:"since"`
+	Begun    time.Time  `json:"begun,omitzero"` // when the program that has the session began
 	Turn     uint64     `json:"turn"`
 	Prompts  uint64     `json:"prompts"`
 	Queued   int        `json:"queued,omitempty"` // prompts taken behind the running turn
@@ -107,7 +111,7 @@ type Machine struct {
 // shell.
 func NewMachine(m *Manifest, now time.Time) *Machine {
 	mc := &Machine{m: m}
-	mc.s = memory{Status: api.Idle, Since: now, Words: make(map[Channel]*word), Why: "nothing was heard yet"}
+	mc.s = memory{Status: api.Idle, Since: now, Begun: now, Words: make(map[Channel]*word), Why: "nothing was heard yet"}
 	return mc
 }
 
@@ -118,7 +122,7 @@ func (mc *Machine) Begin(m *Manifest, now time.Time) Change {
 	before := mc.s
 	mc.m = m
 	mc.s = memory{
-		Status: before.Status, Since: before.Since, Turn: before.Turn, Prompts: before.Prompts,
+		Status: before.Status, Since: before.Since, Begun: now, Turn: before.Turn, Prompts: before.Prompts,
 		TurnOpen: before.TurnOpen, TurnAt: before.TurnAt, TurnPrompted: before.TurnPrompted, TurnEnd: before.TurnEnd,
 		Dialog: before.Dialog, DialogSeq: before.DialogSeq, DialogAt: before.DialogAt, Words: make(map[Channel]*word),
 	}
@@ -165,6 +169,9 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 	s := &mc.s
 	if ev.Channel == ChannelInput {
 		s.InputAt = ev.At
+		return false
+	}
+	if s.beforeBegin(ev) {
 		return false
 	}
 	if ev.Record != "" {
@@ -220,6 +227,20 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 		s.Tool = ev.Tool
 	}
 	return s.prompted(ev)
+}
+
+// beforeBegin reports whether evidence is of the time before the agent began: the
+// turns that a resumed conversation's transcript holds, a file or a late hook of the
+// agent before.
+func (s *memory) beforeBegin(ev Evidence) bool {
+	begun := s.Begun.Truncate(time.Millisecond)
+	switch ev.Channel {
+	case ChannelTranscript:
+		return ev.At.Before(begun)
+	case ChannelHook, ChannelFile:
+		return ev.At.Before(begun.Add(-beginLeeway))
+	}
+	return false
 }
 
 // asksElse reports whether a channel that asked before asks something else now.

@@ -225,6 +225,24 @@ var stories = []struct {
 		},
 	},
 	{
+		name: "what a resumed conversation's transcript holds", manifest: "claude", turns: 1,
+		steps: []seen{
+			{1, lineOf(`{"type":"user","origin":{"kind":"human"},"timestamp":"2026-11-30T08:59:50Z"}`), api.Idle, 0},
+			{1, lineOf(`{"type":"assistant","message":{"stop_reason":"end_turn"},"timestamp":"2026-11-30T08:59:58Z"}`), api.Idle, 0},
+			{2, programOf("state=idle"), api.Idle, 0},
+			{3, lineOf(`{"type":"user","origin":{"kind":"human"},"timestamp":"2026-11-30T09:00:03Z"}`), api.Working, 0},
+			{3.1, programOf("state=working"), api.Working, 0},
+			{4, programOf("state=done"), api.Done, 0},
+		},
+	},
+	{
+		name: "a late hook of the agent before", manifest: head + hooksPart + `}`, turns: 1,
+		steps: []seen{
+			{1, hookOf("Tool", ``), api.Idle, -20},
+			{2, hookOf("Prompt", ``), api.Working, -1}, // noticed by its first hook
+		},
+	},
+	{
 		name: "the dialog of a hook leaves the screen", manifest: head + dialogsPart + `,` + hooksPart + `}`, turns: 1,
 		steps: []seen{
 			{1, hookOf("Prompt", ``), api.Working, 0},
