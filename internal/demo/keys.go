@@ -143,7 +143,7 @@ func decode(data []byte) (input, int) {
 		}
 		n += size
 	}
-	return input{kind: inText, text: strings.ToValidUTF8(string(data[:n]), "\uFFFD")}, n
+	return input{kind: inText, text: string([]rune(string(data[:n])))}, n // each bad byte becomes U+FFFD
 }
 
 func decodeEscape(data []byte) (input, int) {
@@ -166,14 +166,14 @@ func decodeEscape(data []byte) (input, int) {
 	case 0x1b:
 		return input{kind: inKey, text: "esc"}, 1
 	}
+	if data[1] >= 0x20 && data[1] != 0x7f {
+		r, n := utf8.DecodeRune(data[1:])
+		if r == utf8.RuneError && !utf8.FullRune(data[1:]) {
+			return input{}, 0
+		}
+		return input{kind: inKey, text: "alt+" + string(r)}, 1 + n
+	}
 	in, n := decode(data[1:])
-	if n == 0 {
-		return input{}, 0
-	}
-	if in.kind == inText {
-		_, size := utf8.DecodeRuneInString(in.text)
-		return input{kind: inKey, text: "alt+" + in.text[:size]}, 1 + size
-	}
 	in.text = "alt+" + in.text
 	return in, 1 + n
 }

@@ -74,7 +74,7 @@ func wrap(s string, cells int) []string {
 	cells = max(cells, 1)
 	var rows []string
 	for line := range strings.SplitSeq(s, "\n") {
-		for width(line) > cells {
+		for width(line) > cells && next(line) < len(line) {
 			head, _ := cut(line, cells)
 			if head == "" { // a wide character in one cell
 				head = line[:next(line)]
