@@ -109,6 +109,15 @@ func TestSwitchMount(t *testing.T) {
 	}
 }
 
+// What comes after that and before the composer is kept for it.
+func TestTypedBeforeTheComposer(t *testing.T) {
+	b := start(t, "--query-wait=50s")
+	b.event("resize") // the terminal is raw now
+	b.send("early\r")
+	b.event("ready")
+	b.submitted("early")
+}
+
 func TestSwitchesThatSwallowReturns(t *testing.T) {
 	tests := []struct {
 		name, arg, keys string
@@ -441,14 +450,14 @@ func TestSwitchHooksLazy(t *testing.T) {
 
 // A late report has begun when it was due and says its piece later.
 func TestSwitchHooksLate(t *testing.T) {
-	b := start(t, "--hooks=late", "--hook-delay=20s")
+	b := start(t, "--hooks=late", "--hook-delay=100s")
 	b.event("ready")
 	b.prompt("hello")
 	b.event("status", "status", "done")
 	b.mu.Lock()
 	begun, finished := len(b.begun), len(b.calls)
 	b.mu.Unlock()
-	if begun < 2 || finished == 3 {
+	if begun < 2 || finished > 0 {
 		t.Errorf("at the end of the turn %d reports had begun and %d were through", begun, finished)
 	}
 	b.hooks(3)
