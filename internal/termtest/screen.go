@@ -1,7 +1,12 @@
 package termtest
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"termio/internal/api"
@@ -169,4 +174,58 @@ func (s *Screen) Detach() {
 	if err := s.attach.Close(); err != nil {
 		s.d.t.Fatal(err)
 	}
+}
+
+// A SlowClient is attached and does not read until it is told to.
+type SlowClient struct {
+	d    *Daemon
+	conn net.Conn
+}
+
+// SlowClient attaches to a session without reading anything.
+func (d *Daemon) SlowClient(link string) *SlowClient {
+	d.t.Helper()
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(d.Context(), "unix", d.Paths.Socket)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "GET /v1/sessions/%s/attach HTTP/1.1\r\nHost: t\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %s\r\n\r\n",
+		url.PathEscape(link), api.AttachProtocol, api.HeaderCwd, url.PathEscape(d.Dir))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return &SlowClient{d: d, conn: conn}
+}
+
+// ReadUntil reads until the screen holds a text. It gives the number of snapshots that
+// came and the screen's text.
+func (c *SlowClient) ReadUntil(text string) (snapshots int, screen string) {
+	c.d.t.Helper()
+	deadline, _ := c.d.Context().Deadline()
+	if err := c.conn.SetReadDeadline(deadline); err != nil {
+		c.d.t.Fatal(err)
+	}
+	br := bufio.NewReader(c.conn)
+	res, err := http.ReadResponse(br, nil)
+	if err != nil {
+		c.d.t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		c.d.t.Fatalf("attach: %s", res.Status)
+	}
+	s := &Screen{d: c.d}
+	frames := api.NewFrameReader(br)
+	for s.screen == nil || !strings.Contains(s.Text(), text) {
+		f, err := frames.Read()
+		if err != nil {
+			c.d.t.Fatal(err)
+		}
+		if f.Kind == api.FrameSnapshot {
+			snapshots++
+		}
+		s.apply(frame{kind: f.Kind, payload: f.Payload})
+	}
+	return snapshots, s.Text()
 }
