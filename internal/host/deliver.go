@@ -50,7 +50,8 @@ type delivery struct {
 	cursor     *int64 // whole lines of the transcript before the text went in
 
 	// Of the goroutine that delivers.
-	drafted bool // the text was seen in the composer
+	turn    <-chan struct{} // closed when it is this text's turn
+	drafted bool            // the text was seen in the composer
 	before  taken
 }
 
@@ -76,6 +77,9 @@ func (d *delivery) start() error {
 
 func (d *delivery) startLocked() {
 	d.done = make(chan struct{})
+	if d.answer == nil && d.text != "" {
+		d.turn = d.s.lane.enter() // here, so that texts keep the order in which they were sent
+	}
 	d.s.wg.Go(func() {
 		defer close(d.done)
 		ctx := d.s.ctx
@@ -91,6 +95,38 @@ func (d *delivery) startLocked() {
 			d.failed()
 		}
 	})
+}
+
+// A lane is where texts wait for each other: one is delivered from its first look at
+// the composer to its evidence before the next begins. session.mu guards it.
+type lane struct {
+	busy    bool
+	waiting []chan struct{}
+}
+
+// enter takes a place in the lane; the channel is closed when it is the first.
+func (l *lane) enter() <-chan struct{} {
+	turn := make(chan struct{})
+	if l.busy {
+		l.waiting = append(l.waiting, turn)
+		return turn
+	}
+	l.busy = true
+	close(turn)
+	return turn
+}
+
+// leaveLane lets the next text go.
+func (d *delivery) leaveLane() {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	l := &d.s.lane
+	if len(l.waiting) == 0 {
+		l.busy = false
+		return
+	}
+	close(l.waiting[0])
+	l.waiting = l.waiting[1:]
 }
 
 // failed tells those who wait for the delivery's outcome, and everybody if the text
@@ -132,11 +168,11 @@ func (d *delivery) pressKeys(ctx context.Context) (api.Delivery, error) {
 func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 	s := d.s
 	select {
-	case s.lane <- struct{}{}:
+	case <-d.turn:
 	case <-ctx.Done():
 		return "", d.gone()
 	}
-	defer func() { <-s.lane }()
+	defer d.leaveLane()
 	if err := d.awaitReady(ctx); err != nil {
 		return "", err
 	}

@@ -29,7 +29,6 @@ func (h *Host) newSession(rec store.Session, man *agent.Manifest, p store.Projec
 	s := &session{
 		h: h, id: rec.ID, project: p, created: rec.CreatedAt, rec: rec,
 		log:   h.log.With("session", rec.ID.Short()),
-		lane:  make(chan struct{}, 1),
 		ended: make(chan struct{}), readEnded: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(h.ctx)

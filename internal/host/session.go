@@ -34,7 +34,6 @@ type session struct {
 	log       *slog.Logger
 	term      *keeper.Terminal
 	in        *input
-	lane      chan struct{} // of size 1: held by the text that is being delivered
 	lines     transcriptLines
 	ctx       context.Context // ends with the session
 	cancel    context.CancelFunc
@@ -68,6 +67,7 @@ type session struct {
 	leads     uint64      // how often the lead changed hands
 	filter    vt.Filter   // for raw clients
 	waiters   []*waiter
+	lane      lane
 	held      []*delivery // lines back to a spawner, for when the composer is free
 	listeners map[chan struct{}]bool
 

@@ -110,7 +110,7 @@ func (s *session) waitReply(ctx context.Context, d *delivery, created bool) (any
 	if reply.CursorEnd == nil {
 		reply.Transcript, reply.CursorEnd = s.cursor(r)
 	}
-	if reply.CursorEnd != nil && reply.Cursor == nil {
+	if reply.CursorEnd != nil && (reply.Cursor == nil || reply.Transcript != d.transcript) {
 		reply.Cursor = new(int64) // the transcript began with this turn
 	}
 	return reply, nil

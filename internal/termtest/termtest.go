@@ -305,6 +305,17 @@ func (d *Daemon) Git(args ...string) string {
 	return string(out)
 }
 
+// WriteFile writes a file, making its folder.
+func (d *Daemon) WriteFile(path string, mode os.FileMode, text string) {
+	d.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // Context is one that ends with the test's patience.
 func (d *Daemon) Context() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
