@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"time"
 
 	"termio/internal/agent"
@@ -422,6 +423,9 @@ func (s *session) end(reason string) {
 	}
 	if err := s.term.Close(); err != nil {
 		s.log.Error("terminal not closed", "error", err)
+	}
+	if err := os.Remove(s.h.commandFile(s)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("command file not removed", "error", err)
 	}
 	s.log.Info("session ended", "reason", reason)
 	close(s.ended)

@@ -2,6 +2,7 @@ package termtest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,4 +141,32 @@ func (e *Events) Ended() error {
 			return e.err
 		}
 	}
+}
+
+// Post sends a request as JSON, as a caller in the project's folder, and gives the
+// daemon's error.
+func (d *Daemon) Post(path string, body any) error {
+	d.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(d.Context(), http.MethodPost, "http://termio"+path, bytes.NewReader(data))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req.Header.Set(api.HeaderCwd, url.PathEscape(d.Dir))
+	res, err := d.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusOK {
+		return nil
+	}
+	var e api.Error
+	if err := json.NewDecoder(res.Body).Decode(&e); err != nil {
+		d.t.Fatalf("%s: %v", res.Status, err)
+	}
+	return &e
 }

@@ -293,6 +293,9 @@ func (d *Daemon) processes() map[int]string {
 	return left
 }
 
+// Processes is the number of living processes of the daemon, its own two among them.
+func (d *Daemon) Processes() int { return len(d.processes()) }
+
 // Git runs git in the project's folder.
 func (d *Daemon) Git(args ...string) string {
 	d.t.Helper()

@@ -1,0 +1,164 @@
+package host_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/termtest"
+)
+
+// Two hundred idle sessions cost the daemon nothing: no timer, no poll. All answer when
+// they are spoken to, and closing them leaves no process.
+func TestManyIdleSessions(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux counts the switches of another process")
+	}
+	const sessions, atOnce = 200, 10
+	d := termtest.Start(t)
+	links := make([]string, sessions)
+	inParallel(sessions, atOnce, func(i int) {
+		r, err := d.Client().Run(d.Context(), api.RunRequest{Command: "cat"})
+		if err != nil {
+			t.Error(err)
+		}
+		links[i] = r.Target
+	})
+	inParallel(sessions, atOnce, func(i int) {
+		if _, err := d.Client().SendWait(d.Context(), links[i], api.SendRequest{Text: fmt.Sprint("number ", i)}); err != nil {
+			t.Error(err)
+			return
+		}
+		r, err := d.Client().Read(d.Context(), links[i], client.ReadOptions{Lines: 2})
+		want := fmt.Sprintf("number %d\nnumber %d", i, i)
+		if err != nil || r.Screen != want {
+			t.Errorf("session %d shows %q, want %q (%v)", i, r.Screen, want, err)
+		}
+	})
+	daemon, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if daemon.Sessions != sessions {
+		t.Errorf("%d sessions, want %d", daemon.Sessions, sessions)
+	}
+	// The runtime's own housekeeping after so much work takes a while to end. What
+	// wakes up for a session, or in a loop, would be in every window.
+	const window, tries, allowed = 2 * time.Second, 10, 4
+	least := 1 << 30
+	for range tries {
+		before := switches(t, daemon.HostPID) + switches(t, daemon.KeeperPID)
+		<-time.NewTimer(window).C
+		least = min(least, switches(t, daemon.HostPID)+switches(t, daemon.KeeperPID)-before)
+		if least <= allowed {
+			break
+		}
+	}
+	t.Logf("%d context switches in %s with %d idle sessions", least, window, sessions)
+	if least > allowed {
+		t.Errorf("the idle daemon woke up %d times in %s", least, window)
+	}
+	inParallel(sessions, atOnce, func(i int) {
+		if _, err := d.Client().Close(d.Context(), links[i]); err != nil {
+			t.Error(err)
+		}
+	})
+	if now, err := d.Client().Daemon(d.Context()); err != nil || now.Sessions != 0 {
+		t.Errorf("%d sessions left, %v", now.Sessions, err)
+	}
+	if n := d.Processes(); n != 2 {
+		t.Errorf("%d processes left beside keeper and host", n-2)
+	}
+}
+
+// inParallel calls f for 0..n-1, so many at once.
+func inParallel(n, atOnce int, f func(i int)) {
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+}
+
+// switches is how often a process's threads have given up the processor because they
+// had nothing to do.
+func switches(t *testing.T, pid int) int {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(tasks) == 0 {
+		t.Fatalf("threads of %d: %v", pid, err)
+	}
+	sum := 0
+	for _, task := range tasks {
+		status, err := os.ReadFile(task)
+		if err != nil {
+			continue // it has ended
+		}
+		for line := range strings.Lines(string(status)) {
+			if n, ok := strings.CutPrefix(line, "voluntary_ctxt_switches:"); ok {
+				v, err := strconv.Atoi(strings.TrimSpace(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += v
+			}
+		}
+	}
+	return sum
+}
+
+// Sessions that come and go leave nothing behind, whatever they started: children in
+// sessions of their own, loops that ignore every signal but the last.
+func TestSpawnAndCloseCycles(t *testing.T) {
+	const cycles, atOnce = 60, 6
+	d := termtest.Start(t, termtest.WithSettings(api.Settings{CloseGraceMS: 200}))
+	commands := []string{
+		"cat",
+		"setsid -w sleep 1000 & sleep 1000",
+		"(trap '' HUP TERM; while :; do sleep 1000; done) & cat",
+		"sh -c 'sleep 1000 & sleep 1000 & wait'",
+	}
+	inParallel(cycles, atOnce, func(i int) {
+		r, err := d.Client().RunWait(d.Context(), api.RunRequest{Command: commands[i%len(commands)], Waiting: api.Waiting{TimeoutMS: 1}})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := d.Client().Close(d.Context(), r.Target); err != nil {
+			t.Error(err)
+		}
+	})
+	if n := d.Processes(); n != 2 {
+		t.Errorf("%d processes left beside keeper and host", n-2)
+	}
+	daemon, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{daemon.HostPID, daemon.KeeperPID} {
+		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(fds) > 40 {
+			t.Errorf("process %d holds %d descriptors", pid, len(fds))
+		}
+	}
+}
