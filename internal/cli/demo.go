@@ -278,6 +278,7 @@ func (f *fleet) asks(ctx context.Context, link string) error {
 // sendWait sends a text and waits for the outcome.
 func (f *fleet) sendWait(ctx context.Context, link, text string) error {
 	f.shell("termio sessions send --wait %s %s", short(link), text)
+	delete(f.latest, link) // what it did before is over
 	var r api.WaitReply
 	err := f.during(ctx, func(ctx context.Context) (err error) {
 		r, err = f.client.SendWait(ctx, link, api.SendRequest{Text: text, Waiting: f.waiting()})
@@ -289,7 +290,9 @@ func (f *fleet) sendWait(ctx context.Context, link, text string) error {
 	if r.TimedOut {
 		return fmt.Errorf("%s is still %s after %v", link, r.Status, demoPatience)
 	}
-	f.drain()
+	if _, err := f.until(ctx, link, r.Status); err != nil { // the watch tells it as well
+		return err
+	}
 	return f.transcript(r)
 }
 
