@@ -35,27 +35,39 @@ func runHost(ctx context.Context, env config.Env) error {
 	defer conn.Close()
 	h, err := host.Open(host.Config{Env: env, Keeper: conn, Log: log})
 	if err != nil {
-		return err
+		return refuse(ctx, err, conn, log)
 	}
 	defer h.Close()
-	return serve(ctx, h, conn, log)
+	return serve(ctx, server.New(h, log), h.Stopped(), conn, log)
+}
+
+// refusal is how long a host that could not be opened tells callers why, before the
+// keeper starts the next one, which tries again.
+const refusal = 10 * time.Second
+
+// refuse answers callers with what is wrong, for a while. Its own error is why.
+func refuse(ctx context.Context, why error, conn *keeper.Conn, log *slog.Logger) error {
+	log.Error("host cannot open", "error", why)
+	ctx, cancel := context.WithTimeout(ctx, refusal)
+	defer cancel()
+	srv := server.NewRefusing(why, conn.StopKeeper, log)
+	return errors.Join(why, serve(ctx, srv, conn.Stopping(), conn, log))
 }
 
 // serve answers callers until there is a reason to end.
-func serve(ctx context.Context, h *host.Host, conn *keeper.Conn, log *slog.Logger) error {
+func serve(ctx context.Context, srv *server.Server, stopped <-chan struct{}, conn *keeper.Conn, log *slog.Logger) error {
 	ln, err := conn.Listener()
 	if err != nil {
 		return err
 	}
-	srv := server.New(h, log)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
 	select {
 	case err = <-served:
-	case <-h.Stopped():
+	case <-stopped:
 		log.Info("host ends: the daemon was stopped")
 	case <-ctx.Done():
-		log.Info("host ends on a signal; sessions live on")
+		log.Info("host ends; sessions live on")
 	}
 	end, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()

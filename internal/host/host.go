@@ -231,7 +231,7 @@ func (h *Host) CheckControl() error {
 	if h.settings().SessionControl {
 		return nil
 	}
-	return api.NewError(api.Disabled, "session control is off; termio settings session-control on switches it on")
+	return api.NewError(api.Disabled, "session control is off; termio settings set session-control on switches it on")
 }
 
 // asAPI gives an error of the inside a code, unless it has one.

@@ -84,11 +84,18 @@ func (h *Host) Agents() (api.AgentsReply, error) {
 
 // Settings gives the switches as they stand.
 func (h *Host) Settings() (api.SettingsReply, error) {
-	return api.SettingsReply{Head: api.OKHead(), Settings: h.set.get(h.env.SettingsFile, h.log), File: h.env.SettingsFile}, nil
+	r := api.SettingsReply{Head: api.OKHead(), Settings: h.set.get(h.env.SettingsFile, h.log), File: h.env.SettingsFile}
+	if err := h.set.trouble(); err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%v; until it is mended the last good settings are in force, or the defaults", err))
+	}
+	return r, nil
 }
 
 // Set changes the switches that patch holds.
 func (h *Host) Set(patch api.Settings) (api.SettingsReply, error) {
+	if err := h.checkDefaultAgent(patch.DefaultAgent); err != nil {
+		return api.SettingsReply{}, err
+	}
 	now, err := config.LoadSettings(h.env.SettingsFile)
 	if err != nil {
 		return api.SettingsReply{}, asAPI(api.BadRequest, "change the settings", err)
@@ -102,12 +109,34 @@ func (h *Host) Set(patch api.Settings) (api.SettingsReply, error) {
 	return reply, err
 }
 
+// checkDefaultAgent refuses a default that no spawn could use.
+func (h *Host) checkDefaultAgent(word string) error {
+	if word == "" {
+		return nil
+	}
+	switch m, ok := h.catalogue().Find(word); {
+	case !ok:
+		return api.NewError(api.BadAgent, fmt.Sprintf("no agent %q; termio agents list shows them", printable(word)))
+	case m.IsShell():
+		return api.NewError(api.BadAgent, "a plain terminal is no agent; termio sessions run starts one")
+	}
+	return nil
+}
+
 // settingsFile is the settings as the file has them, read again when it changed. A
 // file that cannot be used leaves the last good settings in place.
 type settingsFile struct {
 	mu    sync.Mutex
 	stamp string
 	good  api.Settings
+	err   error // why the file as it is now cannot be used
+}
+
+// trouble is why the file cannot be used, as of the last get.
+func (f *settingsFile) trouble() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
 }
 
 func (f *settingsFile) get(file string, log *slog.Logger) api.Settings {
@@ -119,6 +148,7 @@ func (f *settingsFile) get(file string, log *slog.Logger) api.Settings {
 	}
 	f.stamp = stamp
 	s, err := config.LoadSettings(file)
+	f.err = err
 	if err != nil {
 		log.Warn("settings not read; the last good ones stay", "error", err)
 		return f.good

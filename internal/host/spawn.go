@@ -209,6 +209,9 @@ func (h *Host) chooseAgent(ctx context.Context, sc scope, word string) (*agent.M
 		}
 	}
 	preferred := h.settings().DefaultAgent
+	if err := h.checkDefaultAgent(preferred); err != nil {
+		return nil, api.NewError(api.BadAgent, fmt.Sprintf("the setting default-agent: %v", err))
+	}
 	m, ok := cat.Default(preferred, func(m *agent.Manifest) bool {
 		_, err := h.lookPath(ctx, m.Program(), false)
 		return err == nil

@@ -46,10 +46,17 @@ type Server struct {
 
 // New makes a server for h. Nothing listens yet.
 func New(h *host.Host, log *slog.Logger) *Server {
+	s := newServer(log)
+	s.host = h
+	s.http.Handler = s.handler()
+	return s
+}
+
+// newServer makes a server that has no handler yet.
+func newServer(log *slog.Logger) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{host: h, log: log, cancel: cancel}
+	s := &Server{log: log, cancel: cancel}
 	s.http = &http.Server{
-		Handler:           s.handler(),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       withPeer,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -121,17 +128,24 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc(api.RouteReport, s.report)
 	mux.HandleFunc(api.RouteWatch, s.watch)
 	mux.HandleFunc(api.RouteAttach, s.attach)
+	return s.refusePages(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "" {
+			s.reply(w, r, nil, api.NewError(api.BadOp, fmt.Sprintf("no such call: %s %s", r.Method, r.URL.Path)))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+}
+
+// refusePages keeps the requests of web pages from next.
+func (s *Server) refusePages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" {
 			s.log.Warn("refused a web page", "origin", r.Header.Get("Origin"), "path", r.URL.Path)
 			writeJSON(w, http.StatusForbidden, api.NewError(api.BadRequest, "requests of web pages are refused"))
 			return
 		}
-		if _, pattern := mux.Handler(r); pattern == "" {
-			s.reply(w, r, nil, api.NewError(api.BadOp, fmt.Sprintf("no such call: %s %s", r.Method, r.URL.Path)))
-			return
-		}
-		mux.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 
