@@ -67,7 +67,12 @@ func (h *Host) Stop(ctx context.Context) (api.StopReply, error) {
 	select {
 	case <-h.stopped:
 	case <-ctx.Done():
-		return api.StopReply{}, ctx.Err()
+		// What ends with the last session is the server, and this request with it.
+		select {
+		case <-h.stopped:
+		default:
+			return api.StopReply{}, ctx.Err()
+		}
 	}
 	return api.StopReply{Head: api.OKHead(), Stopped: true, Closed: len(open)}, nil
 }
