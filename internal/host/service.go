@@ -16,7 +16,7 @@ import (
 )
 
 // Version says what runs and what it speaks.
-func (h *Host) Version() api.VersionReply {
+func Version() api.VersionReply {
 	return api.VersionReply{Head: api.OKHead(), Version: config.Version, API: api.SchemaVersion}
 }
 

@@ -9,7 +9,7 @@ import (
 	"termio/internal/host"
 )
 
-func (s *Server) version(*http.Request, host.Caller) (any, error) { return s.host.Version(), nil }
+func (s *Server) version(*http.Request, host.Caller) (any, error) { return host.Version(), nil }
 
 func (s *Server) list(r *http.Request, c host.Caller) (any, error) {
 	return s.host.List(c, flag(r, "closed"))

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"termio/internal/api"
-	"termio/internal/config"
+	"termio/internal/host"
 )
 
 // NewRefusing makes a server for a host that could not be opened: it tells every
@@ -16,7 +16,7 @@ func NewRefusing(why error, stop func() error, log *slog.Logger) *Server {
 	s := newServer(log)
 	mux := http.NewServeMux()
 	mux.HandleFunc(api.RouteVersion, func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, r, api.VersionReply{Head: api.OKHead(), Version: config.Version, API: api.SchemaVersion}, nil)
+		s.reply(w, r, host.Version(), nil)
 	})
 	mux.HandleFunc(api.RouteReport, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
