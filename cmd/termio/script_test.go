@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -35,6 +38,9 @@ func TestScript(t *testing.T) {
 			"match": match,
 			"shape": shape,
 			"keep":  keep,
+			"sees":  sees,
+			"host":  killHost,
+			"uuid":  uuidOf,
 		},
 	})
 }
@@ -173,7 +179,7 @@ func field(ts *testscript.TestScript, path string) (any, bool) {
 			}
 			v = next
 		case []any:
-			if name == "#" {
+			if name == "len" {
 				v = float64(len(x))
 				continue
 			}
@@ -298,4 +304,68 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Setenv(args[0], spelled(v))
 	}
+}
+
+// sees REGEXP [flags…] watches with the flags until a line matches, then ends the
+// watch by a signal, which is its normal end. What it printed is standard output.
+func sees(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: sees REGEXP [flags…]")
+	}
+	re, err := regexp.Compile(args[0])
+	ts.Check(err)
+	cmd := exec.Command("termio", append([]string{"sessions", "watch", "--json"}, args[1:]...)...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.Stderr = ts.Stderr()
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	found := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		fmt.Fprintln(ts.Stdout(), lines.Text())
+		if found = re.Match(lines.Bytes()); found {
+			break
+		}
+	}
+	if found {
+		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		ts.Fatalf("watch: %v", err)
+	}
+	if !found {
+		ts.Fatalf("the watch ended before a line matched %s", args[0])
+	}
+}
+
+// environ is a script's environment as far as the program looks at it.
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TERMIO_HOME", "TERMIO_SESSION", "TERMIO_CLI_TIMEOUT", "SHELL", "PS1", "ENV", "LANG", "TERM"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// host PID kills the daemon's second process as nothing else could.
+func killHost(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: host PID")
+	}
+	pid, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+}
+
+// uuid LINK sets UUID to the id in a link.
+func uuidOf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 || !uuid.MatchString(args[0]) {
+		ts.Fatalf("usage: uuid LINK")
+	}
+	ts.Setenv("UUID", uuid.FindString(args[0]))
 }
