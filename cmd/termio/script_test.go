@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -38,9 +35,13 @@ func TestScript(t *testing.T) {
 			"match": match,
 			"shape": shape,
 			"keep":  keep,
-			"sees":  sees,
 			"host":  killHost,
 			"uuid":  uuidOf,
+
+			"sees":     sees,
+			"watching": watching,
+			"seen":     seen,
+			"ended":    ended,
 		},
 	})
 }
@@ -69,6 +70,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("ENV", "")
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("TERM", "xterm-256color")
+	env.Values[watchersKey{}] = map[string]*watcher{}
 	env.Defer(func() {
 		defer func() { _ = os.RemoveAll(dir) }()
 		stopDaemon(env, home)
@@ -90,35 +92,10 @@ func stopDaemon(env *testscript.Env, home string) {
 	if log, err := os.ReadFile(filepath.Join(home, "log", "daemon.log")); err == nil && t.Verbose() {
 		t.Log("daemon.log:\n" + string(log))
 	}
-	var left []string
-	for _, pid := range processesOf(home) {
-		if awaitEnd(pid) {
-			continue // its lock is free some moments before a process is gone
-		}
-		args, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		left = append(left, fmt.Sprintf("%d %q", pid, strings.ReplaceAll(string(args), "\x00", " ")))
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+	if left := leftBehind(home); len(left) > 0 {
+		t.Log("left behind:\n" + strings.Join(left, "\n"))
+		t.FailNow()
 	}
-	if len(left) > 0 {
-		t.Fatal("left behind: processes", left)
-	}
-}
-
-// processesOf finds processes whose environment names a termio home. Only Linux
-// lets one look.
-func processesOf(home string) []int {
-	dirs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	var pids []int
-	for _, file := range dirs {
-		data, err := os.ReadFile(file)
-		if err != nil || !slices.Contains(strings.Split(string(data), "\x00"), "TERMIO_HOME="+home) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && pid != os.Getpid() {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // code N command… runs a command and wants exactly that exit code.
@@ -303,41 +280,6 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("there is no %s", args[1])
 		}
 		ts.Setenv(args[0], spelled(v))
-	}
-}
-
-// sees REGEXP [flags…] watches with the flags until a line matches, then ends the
-// watch by a signal, which is its normal end. What it printed is standard output.
-func sees(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: sees REGEXP [flags…]")
-	}
-	re, err := regexp.Compile(args[0])
-	ts.Check(err)
-	cmd := exec.Command("termio", append([]string{"sessions", "watch", "--json"}, args[1:]...)...)
-	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
-	cmd.Stderr = ts.Stderr()
-	out, err := cmd.StdoutPipe()
-	ts.Check(err)
-	ts.Check(cmd.Start())
-	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-	defer late.Stop()
-	found := false
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		fmt.Fprintln(ts.Stdout(), lines.Text())
-		if found = re.Match(lines.Bytes()); found {
-			break
-		}
-	}
-	if found {
-		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
-	}
-	_, _ = io.Copy(io.Discard, out)
-	if err := cmd.Wait(); err != nil {
-		ts.Fatalf("watch: %v", err)
-	}
-	if !found {
-		ts.Fatalf("the watch ended before a line matched %s", args[0])
 	}
 }
 

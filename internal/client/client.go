@@ -260,13 +260,18 @@ func (c *Client) try(ctx context.Context, k call) (*reply, error) {
 	return r, nil
 }
 
-// errCutOff marks a connection that ended before its reply, as it does when the
+// errCutOff is a connection that ended before its reply, as it does when the
 // host is replaced.
 var errCutOff = errors.New("connection lost")
 
+// cutOffError is how a caller sees it.
+type cutOffError struct{ error }
+
+func (e cutOffError) Unwrap() []error { return []error{errCutOff, e.error} }
+
 // cutOff is the error of a daemon that hung up without an answer.
 func (c *Client) cutOff() error {
-	return fmt.Errorf("%w: %w", errCutOff, unavailable("the termio daemon hung up without a reply; try again, and look at %s if it stays so", c.paths.Log))
+	return cutOffError{unavailable("the termio daemon hung up without a reply; try again, and look at %s if it stays so", c.paths.Log)}
 }
 
 // refusal reads the daemon's error object.
