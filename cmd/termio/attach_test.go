@@ -75,26 +75,24 @@ type outer struct {
 	fd     int
 	screen *vt.Screen
 	raw    []byte // all that was written to it
-	guard  pty.Proc
+	shell  pty.Proc
 }
 
-// attach starts `termio attach` on a terminal of its own.
+// attach starts `termio attach` from a shell on a terminal of its own. The shell
+// tells the exit code, then waits for a key.
 func (p *place) attach(size pty.Size, args ...string) *outer {
 	p.t.Helper()
-	exe, err := exec.LookPath("termio")
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	fd, err := pty.Open(size)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	proc, err := pty.Start(fd, pty.Command{Argv: append([]string{exe, "attach"}, args...), Env: p.env, Dir: p.dir, Size: size})
+	argv := append([]string{"/bin/sh", "-c", `trap "" HUP; termio attach "$@"; echo "code=$?."; read x`, "sh"}, args...)
+	shell, err := pty.Start(fd, pty.Command{Argv: argv, Env: p.env, Dir: p.dir, Size: size})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	o := &outer{
-		t: p.t, fd: fd, guard: proc, master: os.NewFile(uintptr(fd), "outer"),
+		t: p.t, fd: fd, shell: shell, master: os.NewFile(uintptr(fd), "outer"),
 		screen: vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)}),
 	}
 	p.t.Cleanup(func() { _ = o.master.Close() })
@@ -118,10 +116,10 @@ func (o *outer) until(what string, want func() bool) {
 	}
 }
 
-// shows waits for a text on the screen.
+// shows waits for a text on the screen, in one line or over several.
 func (o *outer) shows(text string) {
 	o.t.Helper()
-	o.until(strconv.Quote(text), func() bool { return strings.Contains(strings.Join(o.screen.Text(), "\n"), text) })
+	o.until(strconv.Quote(text), func() bool { return strings.Contains(strings.Join(o.screen.Text(), ""), text) })
 }
 
 func (o *outer) types(s string) {
@@ -131,33 +129,43 @@ func (o *outer) types(s string) {
 	}
 }
 
-// ends waits for the attach's end, reads what is left, and gives its exit code.
-func (o *outer) ends() int {
+// processes are the attach's two: the guard, and the one that passes bytes.
+func (o *outer) processes() (guard, second int) {
 	o.t.Helper()
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(o.guard.PID, &status, 0, nil)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		if err != nil {
-			o.t.Fatal(err)
-		}
-		break
+	members, err := pty.Members(o.shell.PID)
+	if err != nil || len(members) != 3 {
+		o.t.Fatalf("%+v, %v", members, err)
 	}
-	_ = o.master.SetReadDeadline(time.Now().Add(patience))
-	rest, _ := io.ReadAll(o.master) // ends in EIO: nobody has the terminal open
-	o.raw = append(o.raw, rest...)
-	_, _ = o.screen.Write(rest)
-	if status.Signaled() {
-		return -int(status.Signal())
-	}
-	return status.ExitStatus()
+	return members[1].PID, members[2].PID
 }
 
-// isRestored checks that the terminal is as a shell wants it.
+// ends waits for the attach's end and gives its exit code, as a shell has it.
+func (o *outer) ends() int {
+	o.t.Helper()
+	code := -1
+	o.until("the exit code", func() bool {
+		_, tail, ok := strings.Cut(string(o.raw), "code=") // the screen may have been cleared since
+		if ok {
+			_, err := fmt.Sscanf(tail, "%d.", &code)
+			ok = err == nil
+		}
+		return ok
+	})
+	return code
+}
+
+// isRestored checks that the terminal is as a shell wants it, then ends the shell.
 func (o *outer) isRestored() {
 	o.t.Helper()
+	defer func() {
+		o.types("\r")
+		var status syscall.WaitStatus
+		for {
+			if _, err := syscall.Wait4(o.shell.PID, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
+				return
+			}
+		}
+	}()
 	if got, want := o.screen.Modes(), vt.New(vt.Options{Cols: 80, Rows: 24}).Modes(); got != want {
 		o.t.Errorf("the terminal's modes are %+v, want %+v", got, want)
 	}
@@ -170,7 +178,7 @@ func (o *outer) isRestored() {
 }
 
 // wild is a program that switches on everything it can find and shows its keys.
-const wild = `printf '\033[?1049h\033[?1003h\033[?1006h\033[?1004h\033[?2004h\033[?1h\033[>1u\033[?25l\033]2;wild\007'; stty raw -echo; echo ready; exec cat -v`
+const wild = `printf '\033[?1049h\033[?1003h\033[?1006h\033[?1004h\033[?2004h\033[?1h\033[>1u\033[?25l\033]2;wild\007'; stty raw -echo; echo re''ady; exec cat -v`
 
 func TestAttach(t *testing.T) {
 	p := newPlace(t)
@@ -205,42 +213,37 @@ func TestAttach(t *testing.T) {
 func TestAttachGivesTheTerminalBack(t *testing.T) {
 	p := newPlace(t)
 	link := p.termio("sessions", "run", "--cwd", ".", wild)
-	second := func(t *testing.T, o *outer) int {
-		t.Helper()
-		members, err := pty.Members(o.guard.PID)
-		if err != nil || len(members) != 2 {
-			t.Fatalf("%+v, %v", members, err)
-		}
-		return members[1].PID
-	}
+	const guard, second = true, false
 	tests := []struct {
-		name   string
-		kill   func(t *testing.T, o *outer) (pid int, sig syscall.Signal)
-		code   int
-		bereft bool // the guard is the one that is gone
+		name string
+		whom bool
+		sig  syscall.Signal
+		code int
 	}{
-		{"the second process is killed", func(t *testing.T, o *outer) (int, syscall.Signal) { return second(t, o), syscall.SIGKILL }, 1, false},
-		{"the second process is ended", func(t *testing.T, o *outer) (int, syscall.Signal) { return second(t, o), syscall.SIGTERM }, 0, false},
-		{"the guard is ended", func(_ *testing.T, o *outer) (int, syscall.Signal) { return o.guard.PID, syscall.SIGTERM }, 0, false},
-		{"the guard is hung up", func(_ *testing.T, o *outer) (int, syscall.Signal) { return o.guard.PID, syscall.SIGHUP }, 0, false},
-		{"both are hung up", func(_ *testing.T, o *outer) (int, syscall.Signal) { return -o.guard.PID, syscall.SIGHUP }, 0, false},
-		{"the guard is killed", func(_ *testing.T, o *outer) (int, syscall.Signal) { return o.guard.PID, syscall.SIGKILL }, -9, true},
+		{"the second process is killed", second, syscall.SIGKILL, 1},
+		{"the second process is ended", second, syscall.SIGTERM, 0},
+		{"the guard is ended", guard, syscall.SIGTERM, 0},
+		{"the guard is interrupted", guard, syscall.SIGINT, 0},
+		{"the guard is hung up", guard, syscall.SIGHUP, 0},
+		{"the guard is killed", guard, syscall.SIGKILL, 128 + int(syscall.SIGKILL)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
 			o.t = t
 			o.shows("ready")
-			pid, sig := tt.kill(t, o)
-			if err := syscall.Kill(pid, sig); err != nil {
-				t.Fatal(err)
+			pid, other := o.processes()
+			if tt.whom == second {
+				pid = other
 			}
-			if tt.bereft {
-				o.until("the terminal's modes", func() bool { return !o.screen.AltScreen() })
+			if err := syscall.Kill(pid, tt.sig); err != nil {
+				t.Fatal(err)
 			}
 			if code := o.ends(); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}
+			// Where the guard is gone the shell may be there first.
+			o.until("the terminal's modes", func() bool { return strings.Contains(string(o.raw), "\x1b[999;1H\r\n") })
 			o.isRestored()
 		})
 	}
@@ -253,7 +256,7 @@ func TestAttachGivesTheTerminalBack(t *testing.T) {
 // when it changes.
 func TestAttachSize(t *testing.T) {
 	p := newPlace(t)
-	link := p.termio("sessions", "run", "--cwd", ".", `trap 'stty size' WINCH; echo ready; while :; do read x && stty size; done`)
+	link := p.termio("sessions", "run", "--cwd", ".", `echo re''ady; while read x; do stty size; done`)
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
 	o.shows("ready")
 	o.types("\r")
@@ -262,15 +265,22 @@ func TestAttachSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.screen.Resize(90, 20)
-	o.shows("20 90")
+	o.until("the new size", func() bool {
+		if strings.Contains(strings.Join(o.screen.Text(), "\n"), "20 90") {
+			return true
+		}
+		o.types("\r") // asks again
+		return false
+	})
 	o.types("\x1c")
 	o.ends()
+	o.isRestored()
 }
 
 // The host's replacement is a pause, no more: what is shown and typed goes on.
 func TestAttachSurvivesTheHost(t *testing.T) {
 	p := newPlace(t)
-	link := p.termio("sessions", "run", "--cwd", ".", "echo ready; stty -echo; cat -v")
+	link := p.termio("sessions", "run", "--cwd", ".", "echo re''ady; stty -echo; cat -v")
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
 	o.shows("ready")
 	o.types("before\r")
@@ -286,6 +296,9 @@ func TestAttachSurvivesTheHost(t *testing.T) {
 	if err := syscall.Kill(host, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	// What is typed in the very moment of its death may be lost with it; when the
+	// next one's picture is there, nothing is.
+	o.until("the picture of the next host", func() bool { return strings.Count(string(o.raw), "\x1b[H\x1b[2J") == 2 })
 	o.types("after\r")
 	o.shows("after")
 	o.types("\x1c")
@@ -298,7 +311,7 @@ func TestAttachSurvivesTheHost(t *testing.T) {
 // The end of the session is the end of the attach, and is told.
 func TestAttachToWhatEnds(t *testing.T) {
 	p := newPlace(t)
-	link := p.termio("sessions", "run", "--cwd", ".", "echo ready; cat")
+	link := p.termio("sessions", "run", "--cwd", ".", "echo re''ady; cat")
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
 	o.shows("ready")
 	p.termio("sessions", "close", link)
@@ -306,7 +319,7 @@ func TestAttachToWhatEnds(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	o.isRestored()
-	if text := strings.Join(o.screen.Text(), "\n"); !strings.Contains(text, "[echo ready; cat was closed]") {
+	if text := strings.Join(o.screen.Text(), "\n"); !strings.Contains(text, "[echo re''ady; cat was closed]") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
@@ -315,25 +328,26 @@ func TestAttachToWhatEnds(t *testing.T) {
 // so no second answer is typed into the session.
 func TestAttachHidesQueries(t *testing.T) {
 	p := newPlace(t)
-	link := p.termio("sessions", "run", "--cwd", ".", `stty raw -echo; echo ready; head -c1 >/dev/null; printf 'one\033[ctwo\033[6nthree\033]11;?\007four'; exec cat -v`)
+	link := p.termio("sessions", "run", "--cwd", ".", `stty raw -echo; echo re''ady; head -c1 >/dev/null; printf 'one\033[ctwo\033[6nthree\033]11;?\007four'; exec cat -v`)
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
 	o.shows("ready")
 	o.types("x")
 	o.shows("onetwothreefour")
 	o.shows("rgb:") // the answer that the program got, from the host
-	for _, query := range []string{"\x1b[c", "\x1b[6n", "]11;?"} {
+	for _, query := range []string{"\x1b[c", "\x1b[6n", "\x1b]11;?"} {
 		if strings.Contains(string(o.raw), query) {
 			t.Errorf("the terminal was asked %q", query)
 		}
 	}
 	o.types("\x1c")
 	o.ends()
+	o.isRestored()
 }
 
 // Without a terminal, and for a session inside itself, there is nothing to attach.
 func TestAttachRefused(t *testing.T) {
 	p := newPlace(t)
-	link := p.termio("sessions", "run", "--cwd", ".", "echo ready")
+	link := p.termio("sessions", "run", "--cwd", ".", "echo re''ady")
 	cmd := exec.Command("termio", "attach", link)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "attach needs a terminal") {
@@ -350,4 +364,5 @@ func TestAttachRefused(t *testing.T) {
 	if code := o.ends(); code != 1 || !strings.Contains(string(o.raw), "cannot show itself") {
 		t.Errorf("exit code %d: %q", code, o.raw)
 	}
+	o.isRestored()
 }
