@@ -86,7 +86,7 @@ func (p *place) attach(size pty.Size, args ...string) *outer {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	argv := append([]string{"/bin/sh", "-c", `trap "" HUP; termio attach "$@"; echo "code=$?."; read x`, "sh"}, args...)
+	argv := append([]string{"/bin/sh", "-c", `termio attach "$@"; echo "code=$?."; read x`, "sh"}, args...)
 	shell, err := pty.Start(fd, pty.Command{Argv: argv, Env: p.env, Dir: p.dir, Size: size})
 	if err != nil {
 		p.t.Fatal(err)
@@ -157,15 +157,7 @@ func (o *outer) ends() int {
 // isRestored checks that the terminal is as a shell wants it, then ends the shell.
 func (o *outer) isRestored() {
 	o.t.Helper()
-	defer func() {
-		o.types("\r")
-		var status syscall.WaitStatus
-		for {
-			if _, err := syscall.Wait4(o.shell.PID, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
-				return
-			}
-		}
-	}()
+	defer o.leave()
 	if got, want := o.screen.Modes(), vt.New(vt.Options{Cols: 80, Rows: 24}).Modes(); got != want {
 		o.t.Errorf("the terminal's modes are %+v, want %+v", got, want)
 	}
@@ -174,6 +166,24 @@ func (o *outer) isRestored() {
 	}
 	if modes, err := pty.GetModes(o.fd); err != nil || !modes.Canonical || !modes.Echo || !modes.Signals {
 		o.t.Errorf("the line's modes are %+v, %v", modes, err)
+	}
+}
+
+// leave ends the shell and waits for its end, which hangs the terminal up.
+func (o *outer) leave() {
+	o.t.Helper()
+	o.types("\n")
+	if err := o.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		o.t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, o.master); !errors.Is(err, syscall.EIO) {
+		o.t.Fatalf("the shell does not end: %v", err)
+	}
+	var status syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(o.shell.PID, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
+			return
+		}
 	}
 }
 

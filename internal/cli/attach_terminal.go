@@ -21,8 +21,9 @@ import (
 
 // Ways for an attach to end that are no error.
 var (
-	errDetach    = errors.New("detached")          // the person pressed the key
-	errSignalled = errors.New("ended by a signal") // or the guard has gone
+	errDetach    = errors.New("detached") // the person pressed the key
+	errSignalled = errors.New("ended by a signal")
+	errGuardGone = errors.New("the guard has gone")
 	errHungUp    = errors.New("the terminal hung up")
 )
 
@@ -64,7 +65,8 @@ func (a *App) attachTerminal(ctx context.Context, target string, key detachKey) 
 	s := &terminalAttach{a: a, at: at, end: end, key: key, title: hello.Title}
 	why := s.run(ctx, fromGuard)
 	word, ok := s.lastWord(why, hello)
-	if _, err := fmt.Fprintln(toGuard, word); err != nil {
+	// A guard that is just being killed may still have its pipe open.
+	if _, err := fmt.Fprintln(toGuard, word); err != nil || errors.Is(why, errGuardGone) {
 		restoreTerminal(a.In, a.Out, saved)
 	}
 	if !ok {
@@ -134,7 +136,7 @@ func (s *terminalAttach) run(ctx context.Context, fromGuard *os.File) error {
 	wg.Go(func() {
 		var b [1]byte
 		if _, err := fromGuard.Read(b[:]); errors.Is(err, io.EOF) {
-			s.end(errSignalled)
+			s.end(errGuardGone)
 		}
 	})
 	<-ctx.Done()
@@ -253,7 +255,7 @@ func (s *terminalAttach) lastWord(why error, hello api.AttachHello) (word string
 	title := clean(s.title)
 	var e ended
 	switch {
-	case errors.Is(why, errDetach), errors.Is(why, errSignalled), errors.Is(why, errHungUp):
+	case errors.Is(why, errDetach), errors.Is(why, errSignalled), errors.Is(why, errGuardGone), errors.Is(why, errHungUp):
 		id, _ := api.ParseSessionID(strings.TrimPrefix(hello.Target, api.LinkPrefix))
 		return fmt.Sprintf("[detached from %s; termio attach %s goes back]", title, id.Short()), true
 	case !errors.As(why, &e):
