@@ -104,7 +104,7 @@ func runOf(c []cell, st cell) (kind, cells, count int) {
 			i += c[i].width()
 			count++
 		}
-		return kind, i, count
+		return kind, min(i, len(c)), count
 	}
 	kind = kindASCII
 	for i < len(c) && c[i].fg == st.fg && c[i].bg == st.bg {
@@ -116,6 +116,7 @@ func runOf(c []cell, st cell) (kind, cells, count int) {
 		}
 		i++
 	}
+	i = max(i, 1) // a tail without its head must not stop the caller
 	return kind, i, i
 }
 
@@ -131,7 +132,7 @@ func (s *Screen) appendPayload(b []byte, c []cell, kind int) []byte {
 	switch kind {
 	case kindASCII:
 		for i := range c {
-			b = append(b, byte(c[i].lo))
+			b = append(b, max(byte(c[i].lo), ' '))
 		}
 	case kindNarrow, kindWide:
 		for i := 0; i < len(c); i += kind {
