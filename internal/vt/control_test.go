@@ -111,6 +111,7 @@ var controlCases = []struct {
 	{"DECERA", "\x1b#8\x1b[2;2;4;9$z", "EEEEEEEEEE/E        E/E        E/E        E/EEEEEEEEEE", 0, 0},
 	{"DECFRA", "\x1b[42;2;2;3;4$x", "/ ***/ ***", 0, 0},
 	{"DECCRA", "abc\r\ndef\x1b[1;1;2;3;1;3;5;1$v", "abc/def/    abc/    def", 3, 1},
+	{"DECCRA cuts wide characters", "日本語x\x1b[1;2;1;5;1;2;1;1$v", "日本語x/ 本", 7, 0},
 	{"DECCRA overlapping", "abcdef\x1b[1;1;1;6;1;1;3;1$v", "ababcdef", 6, 0},
 
 	// Saving, character sets, screens, resets.

@@ -274,6 +274,7 @@ func TestMouse(t *testing.T) {
 		{"\x1b[?1000h", release, "\x1b[M#\"#"},
 		{"\x1b[?1000h", drag, ""},
 		{"\x1b[?1000h", chord, "\x1b[M6\"#"},
+		{"\x1b[?1000h", Mouse{Action: MouseRelease, Button: ButtonBack, X: 1, Y: 2}, "\x1b[M#\"#"},
 		{"\x1b[?1000h", wheel, "\x1b[M`\"#"},
 		{"\x1b[?1002h", drag, "\x1b[M@\"#"},
 		{"\x1b[?1002h", move, ""},
