@@ -6,6 +6,7 @@ type modeSet uint64
 
 func (m modeSet) has(bit modeSet) bool { return m&bit != 0 }
 
+// The bits stand in the binary form: new ones go to the end.
 const (
 	modeInsert  modeSet = 1 << iota // IRM
 	modeNewline                     // LNM

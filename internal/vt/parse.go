@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 )
 
+// parseState numbers stand in the binary form.
 type parseState uint8
 
 const (

@@ -41,7 +41,8 @@ const (
 )
 
 // clusterState is what has to be known of a cluster to tell whether the next
-// rune joins it. The zero state joins nothing.
+// rune joins it. The zero state joins nothing. The numbers stand in the binary
+// form.
 type clusterState uint8
 
 const (
