@@ -74,8 +74,8 @@ func TestManyIdleSessions(t *testing.T) {
 	if now, err := d.Client().Daemon(d.Context()); err != nil || now.Sessions != 0 {
 		t.Errorf("%d sessions left, %v", now.Sessions, err)
 	}
-	if n := d.Processes(); n != 2 {
-		t.Errorf("%d processes left beside keeper and host", n-2)
+	if left := d.Processes(); len(left) > 0 {
+		t.Errorf("processes left: %q", left)
 	}
 }
 
@@ -145,8 +145,8 @@ func TestSpawnAndCloseCycles(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if n := d.Processes(); n != 2 {
-		t.Errorf("%d processes left beside keeper and host", n-2)
+	if left := d.Processes(); len(left) > 0 {
+		t.Errorf("processes left: %q", left)
 	}
 	daemon, err := d.Client().Daemon(d.Context())
 	if err != nil {

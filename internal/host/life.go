@@ -235,11 +235,13 @@ func (s *session) exitedLocked(e keeper.Exit) {
 		return
 	}
 	s.exit = &e
-	if s.closing == "" && !s.run.shell() && !s.run.byHand {
+	switch reason := exitReason(s.run.man, e); {
+	case s.closing != "": // its end comes when everything else on the terminal has ended too
+	case !s.run.shell() && !s.run.byHand:
 		s.wg.Go(func() { s.shellInstead(e) })
-		return
+	default:
+		s.wg.Go(func() { s.finish(reason) })
 	}
-	s.wg.Go(func() { s.finish(exitReason(s.run.man, e)) })
 }
 
 // exitReason says how a program ended.
@@ -291,7 +293,7 @@ func (s *session) shellInstead(e keeper.Exit) {
 	closing := s.closing != ""
 	s.mu.Unlock()
 	if closing { // it was asked for while the shell was being started
-		s.endProcesses(s.ctx)
+		s.endProcesses(s.h.ctx)
 	}
 }
 

@@ -45,8 +45,8 @@ type waiter struct {
 	// Since the text went in; sentAt is zero until then.
 	sentAt      time.Time
 	turnAtSend  uint64
-	inTurn      bool        // the session was working when the text was sent
-	answered    *api.Dialog // the dialog that the text answers, while it is open
+	inTurn      bool   // the session was working when the text was sent
+	answered    uint64 // number of the dialog that the text answers, while it is open; 0: none
 	seenWorking bool
 	moved       bool      // something beside the echo of the text
 	baseline    string    // what the screen showed when Return was pressed; "" where that tells nothing
@@ -69,19 +69,20 @@ func newWaiter(byScreen, queues bool, limit time.Time) *waiter {
 
 // turnState is what a waiter needs to know of its session's turn.
 type turnState struct {
-	status api.Status
-	turn   uint64 // how many have begun
-	dialog *api.Dialog
-	front  int // foreground process group
+	status    api.Status
+	turn      uint64 // how many have begun
+	dialog    *api.Dialog
+	dialogSeq uint64 // how many have opened
+	front     int    // foreground process group
 }
 
 // A submission is how a text went in.
 type submission struct {
 	at      time.Time
 	turn    turnState
-	answers *api.Dialog // the dialog that the text is meant for
-	arg     bool        // it was an argument of the program's start, and not typed
-	screen  string      // what the screen showed when Return was pressed; "" where that tells nothing
+	answers uint64 // number of the dialog that the text is meant for; 0: none
+	arg     bool   // it was an argument of the program's start, and not typed
+	screen  string // what the screen showed when Return was pressed; "" where that tells nothing
 }
 
 // typing says that text is about to be typed: its echo is no movement.
@@ -113,7 +114,7 @@ func (w *waiter) status(now time.Time, t turnState, change *transition) {
 	if w.sentAt.IsZero() || w.byScreen { // what is in front of a shell tells more, and sooner
 		return
 	}
-	w.answered = nil
+	w.answered = 0
 	w.moved = true
 	w.idled = time.Time{}
 	switch {
@@ -131,15 +132,10 @@ func (w *waiter) status(now time.Time, t turnState, change *transition) {
 }
 
 func (w *waiter) needsYou(t turnState, change *transition) {
-	if !w.sentAt.IsZero() && sameQuestion(w.answered, t.dialog) {
+	if w.answered != 0 && t.dialogSeq == w.answered {
 		return
 	}
 	w.settle(outcome{status: api.NeedsYou, dialog: t.dialog, change: change})
-}
-
-// sameQuestion reports whether two dialogs ask the same.
-func sameQuestion(a, b *api.Dialog) bool {
-	return a != nil && b != nil && a.Kind == b.Kind && a.Question == b.Question && a.Detail == b.Detail
 }
 
 // movement tells that the agent showed it took the text: the composer emptied,
@@ -212,7 +208,7 @@ func (w *waiter) tick(now time.Time, t turnState) {
 	case !now.Before(w.limit):
 		w.settle(outcome{status: t.status, dialog: t.dialog, timedOut: true})
 	case w.sentAt.IsZero():
-	case w.answered != nil && t.status == api.NeedsYou && now.Sub(w.sentAt) >= sameDialog:
+	case w.answered != 0 && t.status == api.NeedsYou && now.Sub(w.sentAt) >= sameDialog:
 		w.settle(outcome{status: api.NeedsYou, dialog: t.dialog})
 	case !w.moved && now.Sub(w.sentAt) >= stalledAfter:
 		w.fail(api.NewError(api.PromptStalled, stalledPrompt))
@@ -236,7 +232,7 @@ func (w *waiter) deadline() time.Time {
 	if w.sentAt.IsZero() {
 		return d
 	}
-	if w.answered != nil {
+	if w.answered != 0 {
 		sooner(w.sentAt.Add(sameDialog))
 	}
 	if !w.moved {

@@ -87,7 +87,7 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 		if err != nil {
 			s.log.Error("status not restored", "error", err)
 		}
-		s.machine = mc
+		s.machine, s.dialogSeq = mc, mc.DialogSeq()
 	}
 	s.title, s.cwd, s.seen = rec.LiveTitle, rec.Cwd, rec.Seen
 	if !h.add(s) {

@@ -70,8 +70,12 @@ func TestHostKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkReply(t, more, "next reply")
-	if _, err := d.Client().SendWait(ctx, asking.Target, api.SendRequest{Text: "yes"}); err != nil {
+	answered, err := d.Client().SendWait(ctx, asking.Target, api.SendRequest{Text: "yes"})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if answered.Status != api.Done {
+		t.Errorf("answer: %+v", answered)
 	}
 	if _, err := os.Stat(filepath.Join(d.Dir, "made")); err != nil {
 		t.Error(err)

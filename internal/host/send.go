@@ -259,7 +259,7 @@ func (d *delivery) answerKeys() ([]byte, error) {
 	}
 	s.applyLocked(agent.InputEvidence(now), now)
 	if d.waiter != nil {
-		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), answers: d.dialog, screen: s.screenTextLocked()})
+		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), answers: d.dialogSeq, screen: s.screenTextLocked()})
 	}
 	return p, nil
 }
@@ -308,6 +308,11 @@ func (d *delivery) confirmOption(ctx context.Context) error {
 		return d.gone()
 	}
 	return nil
+}
+
+// sameQuestion reports whether two dialogs ask the same.
+func sameQuestion(a, b *api.Dialog) bool {
+	return a != nil && b != nil && a.Kind == b.Kind && a.Question == b.Question && a.Detail == b.Detail
 }
 
 func optionMarked(d *api.Dialog, o api.Option) bool {

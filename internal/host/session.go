@@ -77,6 +77,7 @@ type session struct {
 	queued    int64        // number of transitions so far
 	lineCount int64        // whole lines of the transcript, as far as is known
 	dialogAt  time.Time    // when the open dialog opened
+	dialogSeq uint64       // its number
 	boundAt   time.Time    // when the conversation was bound
 	early     *keeper.Exit // the program's end, told before its start
 	exit      *keeper.Exit // the end of the terminal's leader

@@ -30,23 +30,21 @@ func (s *session) changedLocked(c agent.Change, now time.Time) {
 			w.movement()
 		}
 	}
-	if !c.Changed && !c.TurnEnded && !(c.Dialog && c.To == api.NeedsYou) && !c.Background {
-		if c.Prompted {
-			s.stirLocked()
-		}
+	if c.Dialog || c.Background || c.Prompted {
+		s.stirLocked()
+	}
+	asks := s.machine.DialogSeq() != s.dialogSeq
+	if !c.Changed && !c.TurnEnded && !asks {
 		return
+	}
+	if asks {
+		s.dialogSeq, s.dialogAt = s.machine.DialogSeq(), now
 	}
 	if c.TurnEnded {
 		s.seen = len(s.clients) > 0
 	}
-	if c.Dialog && c.To == api.NeedsYou {
-		s.dialogAt = now
-	}
-	var t *transition
-	if c.Changed || c.TurnEnded || c.Dialog {
-		t = s.publishLocked(now, "")
-		t.ends = c.TurnEnded
-	}
+	t := s.publishLocked(now, "")
+	t.ends = c.TurnEnded
 	state := s.turnStateLocked()
 	for _, w := range s.waiters {
 		w.status(now, state, t)
@@ -56,7 +54,10 @@ func (s *session) changedLocked(c agent.Change, now time.Time) {
 
 // turnStateLocked is the session's turn as waiters want to know it.
 func (s *session) turnStateLocked() turnState {
-	return turnState{status: s.machine.Status(), turn: s.machine.Turn(), dialog: s.machine.Dialog(), front: s.run.front}
+	return turnState{
+		status: s.machine.Status(), turn: s.machine.Turn(), front: s.run.front,
+		dialog: s.machine.Dialog(), dialogSeq: s.machine.DialogSeq(),
+	}
 }
 
 // publishLocked puts the session's state now into the outbox. reason stands with

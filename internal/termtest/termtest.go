@@ -293,8 +293,17 @@ func (d *Daemon) processes() map[int]string {
 	return left
 }
 
-// Processes is the number of living processes of the daemon, its own two among them.
-func (d *Daemon) Processes() int { return len(d.processes()) }
+// Processes are the command lines of the living processes that the daemon's sessions
+// have started; its own two are not among them.
+func (d *Daemon) Processes() []string {
+	var lines []string
+	for _, line := range d.processes() {
+		if !strings.HasSuffix(line, " daemon run") && !strings.HasSuffix(line, " daemon host") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // Git runs git in the project's folder.
 func (d *Daemon) Git(args ...string) string {
