@@ -37,6 +37,7 @@ func TestDelivery(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo(tt.switches...))
 			ctx := d.Context()
 			reply, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: tt.text})

@@ -64,6 +64,7 @@ func TestPermissionIsAnsweredOnPurpose(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			d := termtest.Start(t, termtest.WithDemoLog())
 			ctx := d.Context()
 			asking := spawnAsking(t, d, "[[touch made]]")
@@ -114,6 +115,7 @@ func TestQuestionTakesText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			d := termtest.Start(t, termtest.WithDemoLog())
 			asking := spawnAsking(t, d, "[[ask Which colour?|Red|Green]]")
 			if asking.Dialog.Kind != api.DialogQuestion || !strings.Contains(asking.Prompt, "Which colour?") ||

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -128,4 +129,34 @@ func TestWatchSince(t *testing.T) {
 	if e := missed.Next(); e.Link != next {
 		t.Errorf("live: %+v", e)
 	}
+}
+
+// A session that works and gets nowhere is told to those who asked for it, and to them
+// only; what the session is changes by nothing.
+func TestStalled(t *testing.T) {
+	d := termtest.Start(t, termtest.WithSettings(api.Settings{StalledAfterMS: 700}))
+	d.Git("commit", "--quiet", "--allow-empty", "-m", "first")
+	others := d.Watch(url.Values{"state": {"working,done,idle,needs-you"}, "snapshot": {"0"}})
+	events := d.Watch(url.Values{"state": {"stalled"}, "snapshot": {"0"}})
+	link := d.Spawn("[[think 1h]]")
+	stalled := events.AwaitStatus(link, api.Stalled)
+	if !strings.Contains(stalled.Evidence, "no repo change") || !strings.Contains(stalled.Evidence, "transcript +") {
+		t.Errorf("evidence %q", stalled.Evidence)
+	}
+	if s := onlySession(t, d); s.Status != api.Working {
+		t.Errorf("status %q", s.Status)
+	}
+	d.WriteFile(d.Dir+"/new", 0o600, "progress")
+	again := events.AwaitStatus(link, api.Stalled)
+	if again.Seq <= stalled.Seq {
+		t.Errorf("again: %+v after %+v", again, stalled)
+	}
+	d.Close(link)
+	last := d.Run("true")
+	others.Await("the last", func(e api.Event) bool {
+		if e.Status == api.Stalled {
+			t.Error("a watch got stalled without asking")
+		}
+		return e.Link == last
+	})
 }
