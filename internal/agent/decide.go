@@ -147,13 +147,16 @@ func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, b
 		}, true
 	}
 	if lw != nil && lw.Status == api.NeedsYou {
+		if v, settled := mc.gone(dialog, level, lw, now); settled {
+			return v, true
+		}
 		d := lw.Dialog
 		if hook != nil && hook.Status == api.NeedsYou && hook.Dialog != nil && !hook.At.Before(lw.Left) {
 			d = hook.Dialog
 		}
 		return verdict{status: api.NeedsYou, won: level, why: fmt.Sprintf("%s says so: %s", level, lw.Rule), dialog: d}, true
 	}
-	if title := mc.word(ChannelTitle); title != nil && title.Status == api.NeedsYou {
+	if title := mc.word(ChannelTitle); title != nil && title.Status == api.NeedsYou && !goesOn(level, lw, title.At) {
 		delete(mc.notes, ChannelTitle)
 		v := verdict{status: api.NeedsYou, won: ChannelTitle, why: "the title matches " + title.Rule}
 		if hook != nil && hook.Status == api.NeedsYou {
@@ -179,7 +182,7 @@ func (mc *Machine) attention(level Channel, lw *word, now time.Time) (verdict, b
 // about to show that it is gone, or that there is another one. What it still shows of
 // the dialog meanwhile counts only past until.
 func (mc *Machine) answered(dialog *word, level Channel, lw *word, now time.Time) (until time.Time, ok bool) {
-	if lw == nil || level != ChannelProgram && level != ChannelFile {
+	if !exact(level, lw) {
 		return until, false
 	}
 	left := lw.Left
@@ -192,6 +195,37 @@ func (mc *Machine) answered(dialog *word, level Channel, lw *word, now time.Time
 	}
 	mc.notes[ChannelDialog] = fmt.Sprintf("%s said %s since it opened", level, restWord(lw))
 	return until, true
+}
+
+// gone is the verdict when a dialog has left the screen of an agent whose status file
+// still says that it waits: the file is written a moment later. If it goes on to say
+// so, something waits that the screen's rules do not know.
+func (mc *Machine) gone(dialog *word, level Channel, lw *word, now time.Time) (v verdict, ok bool) {
+	if level != ChannelFile || dialog == nil || !dialog.Left.After(lw.Since) {
+		return v, false
+	}
+	until := dialog.Left.Add(staleDialog)
+	if !now.Before(until) {
+		return v, false
+	}
+	mc.notes[level] = "the dialog has left the screen since"
+	v = verdict{status: api.Idle, won: ChannelDialog, why: "the dialog has left the screen", again: until}
+	if mc.s.TurnOpen {
+		v.status = api.Working
+	}
+	return v, true
+}
+
+// exact reports whether a level is one by which the agent itself tells its state, and
+// at once: what is drawn, the title too, follows it.
+func exact(level Channel, lw *word) bool {
+	return lw != nil && (level == ChannelProgram || level == ChannelFile)
+}
+
+// goesOn reports whether an exact level has come to say something else than needs-you
+// since a time.
+func goesOn(level Channel, lw *word, since time.Time) bool {
+	return exact(level, lw) && lw.Status != api.NeedsYou && lw.Since.After(since)
 }
 
 // sticky says that a dialog is none on the screen: a limit or a login rests until the

@@ -65,6 +65,10 @@ func screenOf(rows ...string) func(m *Manifest, at time.Time) (Evidence, bool) {
 	}
 }
 
+func viewOf(v ScreenView) func(m *Manifest, at time.Time) (Evidence, bool) {
+	return func(m *Manifest, at time.Time) (Evidence, bool) { return m.ScreenEvidence(v, at)[0], true }
+}
+
 func progressOf(state int) func(*Manifest, time.Time) (Evidence, bool) {
 	return func(_ *Manifest, at time.Time) (Evidence, bool) { return ProgressEvidence(state, at) }
 }
@@ -207,6 +211,33 @@ var stories = []struct {
 			{1, hookOf("Prompt", ``), api.Working, 0},
 			{2, titleOf("Action Required"), api.NeedsYou, 0},
 			{5, titleOf("x"), api.Working, 0},
+		},
+	},
+	{
+		name: "the title lags behind the answer", manifest: head + `"programStatus":true,"titleStatus":{"attention":["^!"]}}`, turns: 1,
+		steps: []seen{
+			{1, programOf("state=working"), api.Working, 0},
+			{2, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
+			{2.1, titleOf("! x"), api.NeedsYou, 0},
+			{4, programOf("state=working"), api.Working, 0},
+			{4.1, titleOf("x"), api.Working, 0},
+			{5, titleOf("! x"), api.NeedsYou, 0}, // something that OSC 7501 does not tell of
+			{6, titleOf("x"), api.Working, 0},
+		},
+	},
+	{
+		name: "the status file lags behind the answer", manifest: "claude", turns: 1,
+		steps: []seen{
+			{1, fileOf(`{"status":"busy"}`), api.Working, 0},
+			{2, fileOf(`{"status":"waiting"}`), api.NeedsYou, 0},
+			{2.1, viewOf(permissionScreen()), api.NeedsYou, 0},
+			{4, viewOf(composerScreen()), api.Working, 0},
+			{4.1, fileOf(`{"status":"busy"}`), api.Working, 0},
+			{5, fileOf(`{"status":"waiting"}`), api.NeedsYou, 0},
+			{5.1, viewOf(permissionScreen()), api.NeedsYou, 0},
+			{6, viewOf(composerScreen()), api.Working, 0}, // as if something else asked
+			{7.9, nil, api.Working, 0},
+			{8, nil, api.NeedsYou, 0},
 		},
 	},
 	{
