@@ -253,7 +253,12 @@ func (mc *Machine) withdrawn(hook *word, level Channel, lw *word, now time.Time)
 		return "the title changed"
 	case newer(transcript):
 		return "the transcript went on: " + transcript.Rule
-	case lw != nil && lw.Busy && !now.Before(hook.At.Add(hookGrace)):
+	case lw == nil || !lw.Busy:
+	case level == ChannelProgram:
+		// It tells of questions itself, in the same instant. A hook that is alone with
+		// one came late, or another hook of the person's gave the answer.
+		return fmt.Sprintf("%s says %s", level, restWord(lw))
+	case !now.Before(hook.At.Add(hookGrace)):
 		return fmt.Sprintf("%s says %s all the while", level, restWord(lw))
 	}
 	return ""

@@ -132,9 +132,18 @@ var stories = []struct {
 		},
 	},
 	{
-		name: "a hook that was started late misleads for two seconds at most", manifest: head + `"programStatus":true,` + hooksPart + `}`, turns: 1,
+		name: "a question that another hook answers at once", manifest: head + `"programStatus":true,` + hooksPart + `}`, turns: 1,
 		steps: []seen{
 			{1, programOf("state=working"), api.Working, 0},
+			{4, hookOf("Ask", ``), api.Working, 0},
+			{4.1, hookOf("Tool", ``), api.Working, 0},
+			{9, programOf("state=done"), api.Done, 0},
+		},
+	},
+	{
+		name: "a hook that was started late misleads for two seconds at most", manifest: head + `"titleStatus":{"working":["^\\*"]},` + hooksPart + `}`, turns: 1,
+		steps: []seen{
+			{1, titleOf("* x"), api.Working, 0},
 			{4, hookOf("Ask", ``), api.NeedsYou, 0},
 			{5.9, nil, api.NeedsYou, 0},
 			{6, nil, api.Working, 0},
@@ -162,7 +171,7 @@ var stories = []struct {
 		steps: []seen{
 			{1, hookOf("Prompt", ``), api.Working, 0},
 			{1.1, programOf("state=working"), api.Working, 0},
-			{2, hookOf("Ask", ``), api.NeedsYou, 0},
+			{2, hookOf("Ask", ``), api.Working, 0}, // OSC 7501 tells it in the same instant
 			{2.1, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
 			{3, hookOf("Tool", ``), api.NeedsYou, 0},
 			{4, programOf("state=working"), api.Working, 0},
@@ -173,8 +182,8 @@ var stories = []struct {
 		steps: []seen{
 			{1, hookOf("Prompt", ``), api.Working, 0},
 			{1.1, programOf("state=working"), api.Working, 0},
-			{2, hookOf("Ask", ``), api.NeedsYou, 0},
-			{2.1, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
+			{2, programOf("state=blocked:kind=permission"), api.NeedsYou, 0},
+			{2.1, hookOf("Ask", ``), api.NeedsYou, 0},
 			{4, programOf("state=idle"), api.Idle, 0},
 		},
 	},
@@ -854,7 +863,7 @@ func TestDialogSeqAcrossChannels(t *testing.T) {
 		question string
 	}{
 		{programOf("state=working"), 0, ""},
-		{hook("PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`), 1, "Allow Bash?"},
+		{hook("PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`), 0, ""},
 		{blocked("approve Bash: make"), 1, "Allow Bash?"},
 		{fileOf(`{"status":"waiting"}`), 1, "Allow Bash?"},
 		{func(m *Manifest, at time.Time) (Evidence, bool) {
