@@ -102,7 +102,8 @@ func (a *App) PrintError(err error) {
 		a.printJSON(boundary(err))
 		return
 	}
-	fmt.Fprintf(a.Err, "error: %s\n", clean(err.Error()))
+	// A refusal carries the question that is open, over several lines.
+	fmt.Fprintf(a.Err, "error: %s\n", strings.ReplaceAll(cleanBlock(err.Error()), "\n", "\n  "))
 	if u, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(a.Err, "usage: %s\nsee: %s --help\n", useLine(u.cmd), u.cmd.CommandPath())
 	}
