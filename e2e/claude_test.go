@@ -279,6 +279,30 @@ func TestClaudeInterrupted(t *testing.T) {
 	})
 }
 
+// Interrupted before it said a word, Claude Code puts the prompt back into its
+// composer. What is sent next must not be glued to it.
+func TestClaudeInterruptedBeforeAnyOutput(t *testing.T) {
+	eachChannel(t, func(t *testing.T, w *world) {
+		var started api.StartReply
+		w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[stall: gate]]")
+		w.held("gate")
+		watch := w.watch()
+		watch.until(started.Target, api.Working)
+
+		var sent api.SendReply
+		w.sessions(&sent, 0, "send", started.Target, "--key", "escape")
+		watch.until(started.Target, api.Idle)
+		if e := w.refused(api.Busy, started.Target, "go on"); !strings.Contains(e.Message, "[[stall: gate]]") {
+			t.Errorf("the refusal does not tell of the draft: %s", e.Message)
+		}
+
+		w.sessions(&sent, 0, "send", started.Target, "--key", "ctrl+u")
+		if next := w.send(started.Target, "go on"); next.Status != api.Done || w.reply(next) != "You said: go on" {
+			t.Errorf("got %+v, %q", next, w.reply(next))
+		}
+	})
+}
+
 func TestClaudeQuestion(t *testing.T) {
 	tests := []struct{ name, answer, want string }{
 		{"by number", "2", "Blue"},

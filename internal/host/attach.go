@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"termio/internal/agent"
 	"termio/internal/api"
 	"termio/internal/config"
 	"termio/internal/pty"
@@ -427,7 +426,7 @@ func (s *session) anyRawLocked(a *Attachment) bool {
 // personTypedLocked notes that somebody types.
 func (s *session) personTypedLocked(now time.Time) {
 	s.seen, s.ownDraft = true, false
-	s.applyLocked(agent.InputEvidence(now), now)
+	s.typedLocked(now)
 }
 
 // typed puts a client's keys in and makes it the leader.

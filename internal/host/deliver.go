@@ -16,12 +16,14 @@ const MaxText = 4 << 20
 
 // Times of delivery.
 const (
-	readyPatience    = 30 * time.Second // an agent that never shows its sign is typed to after this, if no dialog is open
-	evidencePatience = 2 * time.Second  // for a sign that the agent took the text
-	takePatience     = 3 * time.Second  // for a paste to show in the composer before Return is pressed
-	answerPatience   = 2 * time.Second  // for a dialog to close
-	busyPatience     = 10 * time.Second // a send that waits for its turn longer is answered with queued
-	maxHeld          = 16               // lines that wait for a composer
+	readyPatience    = 30 * time.Second       // an agent that never shows its sign is typed to after this, if no dialog is open
+	evidencePatience = 2 * time.Second        // for a sign that the agent took the text
+	takePatience     = 3 * time.Second        // for a paste to show in the composer before Return is pressed
+	shownPatience    = time.Second            // for the screen to show what was typed
+	shownStill       = 100 * time.Millisecond // it has shown it when it rests this long
+	answerPatience   = 2 * time.Second        // for a dialog to close
+	busyPatience     = 10 * time.Second       // a send that waits for its turn longer is answered with queued
+	maxHeld          = 16                     // lines that wait for a composer
 )
 
 // A delivery is one text, or some keys, on the way into a session.
@@ -219,6 +221,7 @@ func (d *delivery) put(ctx context.Context) error {
 		return d.gone()
 	}
 	defer s.in.unlock()
+	d.awaitShown(ctx)
 	p, err := d.encode()
 	if err != nil {
 		return err
@@ -230,6 +233,40 @@ func (d *delivery) put(ctx context.Context) error {
 		d.awaitTaken(ctx, len(p))
 	}
 	return d.press()
+}
+
+// awaitShown waits until the screen shows what was typed last, and what an agent did
+// when its turn was given up: Claude Code puts an interrupted prompt back into its
+// composer, a moment after it said that it is idle.
+func (d *delivery) awaitShown(ctx context.Context) {
+	s := d.s
+	if d.run.shell() || !d.run.man.HasComposer() {
+		return
+	}
+	for {
+		s.mu.Lock()
+		since := s.typedAt
+		if at := s.machine.Since(); s.machine.Status() == api.Idle && at.After(since) {
+			since = at
+		}
+		drawn := s.lastOut.After(since)
+		due := since.Add(shownPatience)
+		if still := s.lastOut.Add(shownStill); drawn && still.Before(due) {
+			due = still
+		}
+		over := s.closed || s.run != d.run || s.machine.Status() == api.Working
+		s.mu.Unlock()
+		rest := time.Until(due)
+		if over || rest <= 0 {
+			return
+		}
+		s.await(ctx, rest, func() bool {
+			return s.closed || s.run != d.run || !drawn && s.lastOut.After(since)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 // encode checks that the composer is free and gives the text as the program
@@ -369,7 +406,7 @@ func (d *delivery) press() error {
 	}
 	s.ownDraft = !d.enter && d.text != ""
 	d.before = s.takenLocked()
-	s.applyLocked(agent.InputEvidence(now), now)
+	s.typedLocked(now)
 	if d.waiter != nil && (d.enter || len(d.keys) > 0) {
 		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), screen: d.baselineLocked()})
 	}

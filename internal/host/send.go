@@ -257,7 +257,7 @@ func (d *delivery) answerKeys() ([]byte, error) {
 		p = s.screen.AppendKey(p, vt.Key{Name: vt.KeyEnter})
 		d.answer.Confirm = false
 	}
-	s.applyLocked(agent.InputEvidence(now), now)
+	s.typedLocked(now)
 	if d.waiter != nil {
 		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), answers: d.dialogSeq, screen: s.screenTextLocked()})
 	}

@@ -54,7 +54,8 @@ type session struct {
 	cwd      string
 	title    string // as the program set it
 	lastOut  time.Time
-	seen     bool // a person has looked since the turn ended
+	typedAt  time.Time // when somebody last typed
+	seen     bool      // a person has looked since the turn ended
 	trouble  string
 	ownDraft bool // what stands in the composer was typed by a send without Return
 
@@ -214,6 +215,12 @@ func (s *session) readyLocked() {
 // applyLocked gives a piece of evidence to the machine.
 func (s *session) applyLocked(ev agent.Evidence, now time.Time) {
 	s.changedLocked(s.machine.Apply(ev, now), now)
+}
+
+// typedLocked notes that something is typed.
+func (s *session) typedLocked(now time.Time) {
+	s.typedAt = now
+	s.applyLocked(agent.InputEvidence(now), now)
 }
 
 // titleLocked is the displayed title: the person's own, else what a session is

@@ -18,6 +18,8 @@ type reply struct {
 	input any
 	// hold is the name that the reply stops at, after its first words.
 	hold string
+	// silent stops a held reply before its first word.
+	silent bool
 	// pace is how long the reply takes, spread over its words.
 	pace time.Duration
 	// status is an HTTP status to fail with instead, when it isn't 0.
@@ -40,6 +42,7 @@ var directive = regexp.MustCompile(`(?s)\[\[(\w+):?\s*(.*?)\]\]`)
 //	[[tool: NAME JSON]] call any tool with this input
 //	[[slow: SECONDS]]   answer over so many seconds
 //	[[hold: NAME]]      begin to answer, go on when the test releases NAME
+//	[[stall: NAME]]     say nothing until the test releases NAME
 //	[[error: STATUS]]   fail with this HTTP status
 var directives = map[string]func(argument string, tools []string) reply{
 	"text":  func(a string, _ []string) reply { return reply{text: a} },
@@ -63,6 +66,9 @@ var directives = map[string]func(argument string, tools []string) reply{
 		return reply{text: "slow " + strings.Repeat("word ", int(5*seconds)), pace: time.Duration(seconds * float64(time.Second))}
 	},
 	"hold": func(a string, _ []string) reply { return reply{text: "held, then released", hold: a} },
+	"stall": func(a string, _ []string) reply {
+		return reply{text: "silent, then released", hold: a, silent: true}
+	},
 	"error": func(a string, _ []string) reply {
 		status, err := strconv.Atoi(a)
 		if err != nil || status < 400 || status > 599 {

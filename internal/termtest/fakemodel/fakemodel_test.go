@@ -338,6 +338,20 @@ func TestHold(t *testing.T) {
 	}
 }
 
+func TestStall(t *testing.T) {
+	s := fakemodel.New(t)
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	res := post(ctx, t, s, "/v1/messages", request(true, message{"user", "[[stall: gate]]"}))
+	if err := s.Held(ctx, "gate", 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Release("gate")
+	if got := readStream(t, res.Body); got.text != "silent, then released" {
+		t.Errorf("got %q", got.text)
+	}
+}
+
 // An agent that is interrupted hangs up, and a test can tell.
 func TestHungUp(t *testing.T) {
 	s := fakemodel.New(t)

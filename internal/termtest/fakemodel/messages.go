@@ -230,11 +230,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, m message, rep r
 		_ = out.Flush()
 	}
 	send("message_start", map[string]any{"message": m})
+	if rep.silent && !s.wait(r.Context(), rep.hold) {
+		return
+	}
 	send("content_block_start", map[string]any{"index": 0, "content_block": textBlock{Type: "text"}})
 	pieces := rep.pieces()
 	for i, piece := range pieces {
 		send("content_block_delta", map[string]any{"index": 0, "delta": map[string]any{"type": "text_delta", "text": piece}})
-		if i == 0 && rep.hold != "" && !s.wait(r.Context(), rep.hold) {
+		if i == 0 && rep.hold != "" && !rep.silent && !s.wait(r.Context(), rep.hold) {
 			return
 		}
 		if !pause(r.Context(), rep.pace/time.Duration(len(pieces))) {
