@@ -94,16 +94,13 @@ func (a *App) PrintError(err error) {
 	switch {
 	case err == nil, errors.Is(err, ErrTimedOut), errors.Is(err, errPrinted):
 		return
-	case errors.Is(err, ErrStreamEnded):
-		fmt.Fprintf(a.Err, "error: %v; is the daemon still there? termio daemon status\n", err)
-		return
 	}
 	if a.json {
 		a.printJSON(boundary(err))
 		return
 	}
 	// A refusal carries the question that is open, over several lines.
-	fmt.Fprintf(a.Err, "error: %s\n", strings.ReplaceAll(cleanBlock(err.Error()), "\n", "\n  "))
+	fmt.Fprintf(a.Err, "error: %s\n", strings.ReplaceAll(cleanBlock(message(err)), "\n", "\n  "))
 	if u, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(a.Err, "usage: %s\nsee: %s --help\n", useLine(u.cmd), u.cmd.CommandPath())
 	}
@@ -116,6 +113,14 @@ func boundary(err error) *api.Error {
 		return e
 	}
 	return api.NewError(api.BadRequest, err.Error())
+}
+
+// message is what a person is told of an error: the daemon's own words, if it has any.
+func message(err error) string {
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // A usageError is a command line that cannot be understood.

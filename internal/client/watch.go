@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -39,7 +40,8 @@ type Line struct {
 }
 
 // ErrStreamEnded is a watch that was ended from the daemon's side: cut off
-// because its reader was too slow, or with no host to go on with.
+// because its reader was too slow, or with no host to go on with. An *api.Error
+// beside it says which.
 var ErrStreamEnded = errors.New("the daemon closed the stream")
 
 // Watch calls each with every line until the context ends, which is no error.
@@ -48,7 +50,7 @@ var ErrStreamEnded = errors.New("the daemon closed the stream")
 // when the stream ends otherwise, it returns ErrStreamEnded. An error of each
 // ends it and is returned.
 func (c *Client) Watch(ctx context.Context, o WatchOptions, each func(Line) error) error {
-	w := &watch{c: c, o: o, each: each}
+	w := &watch{c: c, o: o, each: each, last: -1}
 	err := w.stream(ctx, 0)
 	if errors.Is(err, errHostGone) {
 		err = w.resume(ctx)
@@ -57,7 +59,7 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions, each func(Line) erro
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, errHostGone):
-		return ErrStreamEnded
+		return w.over("the host behind it was replaced again")
 	}
 	return err
 }
@@ -65,12 +67,21 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions, each func(Line) erro
 // errHostGone is a stream that broke off because its host went away.
 var errHostGone = errors.New("host gone")
 
+// over is the error of a watch that the daemon's side ended, with the way to go on.
+func (w *watch) over(why string) error {
+	from := ""
+	if w.last >= 0 {
+		from = fmt.Sprintf("; termio sessions watch --since %d goes on where it ended", w.last)
+	}
+	return fmt.Errorf("%w: %w", ErrStreamEnded, unavailable("the watch was ended from the daemon's side: %s%s", why, from))
+}
+
 // watch is the state of one Watch over its two streams.
 type watch struct {
 	c    *Client
 	o    WatchOptions
 	each func(Line) error
-	last int64  // the last event's number; 0 if there was none to tell
+	last int64  // the last event's number; negative while none is known
 	host string // which host serves the stream
 }
 
@@ -82,7 +93,7 @@ func (w *watch) stream(ctx context.Context, headWithin time.Duration) error {
 	}
 	defer r.close()
 	w.host = r.Header.Get(api.HeaderHost)
-	if seq, err := strconv.ParseInt(r.Header.Get(api.HeaderSeq), 10, 64); err == nil && w.last == 0 && w.o.Since == nil {
+	if seq, err := strconv.ParseInt(r.Header.Get(api.HeaderSeq), 10, 64); err == nil && w.last < 0 && w.o.Since == nil {
 		w.last = seq
 	}
 	br := bufio.NewReaderSize(r.Body, 64<<10)
@@ -125,6 +136,7 @@ func (w *watch) line(data []byte) error {
 		Link      string `json:"link"`
 		Lost      bool   `json:"lost"`
 		Heartbeat bool   `json:"heartbeat"`
+		Error     string `json:"error"`
 	}
 	if err := json.Unmarshal(data, &l); err != nil {
 		return unavailable("the daemon's stream holds a line that is no JSON (%v); look at %s", err, w.c.paths.Log)
@@ -145,6 +157,12 @@ func (w *watch) line(data []byte) error {
 		return w.each(Line{Lost: &lost})
 	case l.Heartbeat:
 		return w.each(Line{Heartbeat: true})
+	case l.Error != "":
+		var e api.Error
+		if err := json.Unmarshal(data, &e); err != nil {
+			return w.over("it does not say why")
+		}
+		return fmt.Errorf("%w: %w", ErrStreamEnded, &e)
 	}
 	return nil
 }
@@ -157,7 +175,7 @@ func (w *watch) ended(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, io.EOF):
-		return ErrStreamEnded
+		return w.over("it was ended in order, and not said why")
 	case errors.Is(err, bufio.ErrTooLong):
 		return unavailable("the daemon's stream holds a line of more than %d bytes", maxLine)
 	}
@@ -170,12 +188,12 @@ func (w *watch) resume(ctx context.Context) error {
 	deadline := time.Now().Add(w.c.resumeWithin)
 	v, err := again(ctx, deadline, func(within time.Duration) (string, error) { return w.c.hostName(ctx, within) })
 	if err != nil {
-		return errHostGone
+		return w.over(fmt.Sprintf("the daemon went away and did not come back within %s (%v)", w.c.resumeWithin, err))
 	}
-	if before != "" && v == before {
-		return ErrStreamEnded // the same host goes on: it cut this reader off
+	if before != "" && v == before { // the same host goes on
+		return w.over("this reader was cut off")
 	}
-	if w.last > 0 {
+	if w.last >= 0 {
 		w.o.NoSnapshot = true
 		w.o.Since = &w.last
 	}

@@ -131,8 +131,12 @@ func TestWatchResumesOnce(t *testing.T) {
 				t.Error(got)
 			}
 			h.replace(s)
-			if err := <-end; !errors.Is(err, ErrStreamEnded) {
+			err := <-end
+			if !errors.Is(err, ErrStreamEnded) || api.CodeOf(err) != api.Unavailable {
 				t.Errorf("after the second restart: %v", err)
+			}
+			if e, ok := errors.AsType[*api.Error](err); !ok || !strings.Contains(e.Message, "--since 10 ") {
+				t.Errorf("the way to go on is missing: %v", err)
 			}
 		})
 	}
@@ -150,6 +154,19 @@ func TestWatchCutOff(t *testing.T) {
 	}))
 	if err := dial(t, p).Watch(testContext(t), WatchOptions{}, func(Line) error { return nil }); !errors.Is(err, ErrStreamEnded) {
 		t.Error(err)
+	}
+}
+
+// The last line of a stream that the daemon ends says why.
+func TestWatchEndedWithAReason(t *testing.T) {
+	p, s := home(t), newStreams()
+	serve(t, p, s)
+	_, end := watching(testContext(t), dial(t, p), WatchOptions{})
+	st := <-s.opened
+	st.lines <- `{"ok":false,"error":"unavailable","message":"the daemon was stopped","schema_version":1}`
+	err := <-end
+	if e, ok := errors.AsType[*api.Error](err); !errors.Is(err, ErrStreamEnded) || !ok || e.Code != api.Unavailable || e.Message != "the daemon was stopped" {
+		t.Errorf("%v", err)
 	}
 }
 

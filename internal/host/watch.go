@@ -199,6 +199,7 @@ type Watch struct {
 	bus    *bus
 	filter watchFilter
 	lost   *api.Lost
+	seq    int64       // of the last event before what is live
 	first  []api.Event // what was missed, then the snapshot: given before anything live
 	live   chan api.Event
 	timer  *time.Timer // Next's; kept, so that an event costs no timer
@@ -234,6 +235,7 @@ func (b *bus) subscribe(f watchFilter, since int64, snapshot bool, projectOf fun
 	if snapshot {
 		w.first = append(w.first, b.snapshotLocked(f)...)
 	}
+	w.seq = b.seq
 	b.subs[w] = struct{}{}
 	if f.states[api.Stalled] {
 		b.stalled++
@@ -328,6 +330,10 @@ func (w *Watch) Close() {
 // Lost says that the log no longer reached back to what was asked for; nil if
 // nothing was lost.
 func (w *Watch) Lost() *api.Lost { return w.lost }
+
+// Seq is the number of the last event that was before the watch: what is live comes
+// after it.
+func (w *Watch) Seq() int64 { return w.seq }
 
 // Pending reports whether Next has something to give at once.
 func (w *Watch) Pending() bool { return len(w.first) > 0 || len(w.live) > 0 }

@@ -28,6 +28,6 @@ func NewRefusing(why error, stop func() error, log *slog.Logger) *Server {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, r, nil, api.NewError(api.Unavailable, fmt.Sprintf("the termio daemon cannot start: %v", why)))
 	})
-	s.http.Handler = s.refusePages(mux)
+	s.http.Handler = s.admit(mux)
 	return s
 }

@@ -20,6 +20,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"termio/internal/api"
@@ -39,9 +40,11 @@ const (
 // A Server answers on one socket.
 type Server struct {
 	host   *host.Host
+	name   string // of this host process, unlike any before it
 	log    *slog.Logger
 	http   *http.Server
-	cancel context.CancelFunc // of every request's context
+	ctx    context.Context // of every request
+	cancel context.CancelFunc
 }
 
 // New makes a server for h. Nothing listens yet.
@@ -55,7 +58,7 @@ func New(h *host.Host, log *slog.Logger) *Server {
 // newServer makes a server that has no handler yet.
 func newServer(log *slog.Logger) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{log: log, cancel: cancel}
+	s := &Server{log: log, ctx: ctx, cancel: cancel, name: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
 	s.http = &http.Server{
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       withPeer,
@@ -84,6 +87,19 @@ func (s *Server) Close(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("close server: %w", err), s.http.Close())
 	}
 	return nil
+}
+
+// closing reports whether this host's server is being closed, whoever serves next.
+func (s *Server) closing() bool { return s.ctx.Err() != nil }
+
+// stopped reports whether the whole daemon has been stopped: nobody serves next.
+func (s *Server) stopped() bool {
+	select {
+	case <-s.host.Stopped():
+		return true
+	default:
+		return false
+	}
 }
 
 // A route is one line of the table.
@@ -128,7 +144,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc(api.RouteReport, s.report)
 	mux.HandleFunc(api.RouteWatch, s.watch)
 	mux.HandleFunc(api.RouteAttach, s.attach)
-	return s.refusePages(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.admit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
 			s.reply(w, r, nil, api.NewError(api.BadOp, fmt.Sprintf("no such call: %s %s", r.Method, r.URL.Path)))
 			return
@@ -137,9 +153,11 @@ func (s *Server) handler() http.Handler {
 	}))
 }
 
-// refusePages keeps the requests of web pages from next.
-func (s *Server) refusePages(next http.Handler) http.Handler {
+// admit says in every reply who gives it, and keeps the requests of web pages from next.
+func (s *Server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(api.HeaderDaemon, host.Version().Version)
+		w.Header().Set(api.HeaderHost, s.name)
 		if r.Header.Get("Origin") != "" {
 			s.log.Warn("refused a web page", "origin", r.Header.Get("Origin"), "path", r.URL.Path)
 			writeJSON(w, http.StatusForbidden, api.NewError(api.BadRequest, "requests of web pages are refused"))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"termio/internal/api"
@@ -53,6 +54,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	defer watch.Close()
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set(api.HeaderSeq, strconv.FormatInt(watch.Seq(), 10))
 	w.WriteHeader(http.StatusOK)
 	out := lineWriter{w: w, flush: http.NewResponseController(w).Flush}
 	if lost := watch.Lost(); lost != nil {
@@ -72,12 +74,28 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 			out.line([]byte(api.Heartbeat))
 		default:
 			s.log.Debug("watch ended", "reason", err)
+			s.endWatch(&out, err)
 			return
 		}
 		if !watch.Pending() { // what has piled up goes out in one write
 			out.sync()
 		}
 	}
+}
+
+// endWatch says in the last line why the daemon ends a watch. One whose host goes
+// while the daemon stays just breaks off, as it does when a host is killed: its reader
+// goes on with the next host.
+func (s *Server) endWatch(out *lineWriter, err error) {
+	switch {
+	case errors.Is(err, host.ErrLagged):
+		out.value(api.NewError(api.Unavailable, "cut off: the events came faster than they were read; begin again with what is now, or with since and the last number read"))
+	case s.stopped():
+		out.value(api.NewError(api.Unavailable, "the daemon was stopped"))
+	case s.closing():
+		panic(http.ErrAbortHandler)
+	}
+	out.sync()
 }
 
 // subscribe reads the watch route's query.
@@ -144,7 +162,8 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, r, nil, fmt.Errorf("take over the connection: %w", err))
 		return
 	}
-	const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + api.AttachProtocol + "\r\n\r\n"
+	head := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + api.AttachProtocol + "\r\n" +
+		api.HeaderHost + ": " + s.name + "\r\n\r\n"
 	if _, err := conn.Write([]byte(head)); err != nil {
 		s.log.Debug("attach ended", "reason", err)
 		_ = conn.Close()

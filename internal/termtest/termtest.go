@@ -133,6 +133,9 @@ type Daemon struct {
 	Env   []string // what the daemon was started with
 
 	keeper int // a child of this process
+
+	demo chan DemoEvent // with WithDemoStream
+	did  []DemoEvent    // of demo, so far
 }
 
 // Option changes how a daemon is started.
@@ -359,11 +362,23 @@ func (d *Daemon) dial(o client.Options) *client.Client {
 // KillHost kills the host and waits until the next one answers.
 func (d *Daemon) KillHost() {
 	d.t.Helper()
+	d.signalHost(syscall.SIGKILL)
+}
+
+// EndHost has the host end in order, leaving its sessions to the next one, and waits
+// until that one answers.
+func (d *Daemon) EndHost() {
+	d.t.Helper()
+	d.signalHost(syscall.SIGTERM)
+}
+
+func (d *Daemon) signalHost(sig syscall.Signal) {
+	d.t.Helper()
 	was, err := d.Client().Daemon(d.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if err := syscall.Kill(was.HostPID, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(was.HostPID, sig); err != nil {
 		d.t.Fatal(err)
 	}
 	d.awaitHost(was.HostPID)
@@ -428,9 +443,13 @@ func (d *Daemon) StopHost(while func()) {
 	if err := syscall.Kill(was.HostPID, syscall.SIGSTOP); err != nil {
 		d.t.Fatal(err)
 	}
-	while()
-	if err := syscall.Kill(was.HostPID, syscall.SIGKILL); err != nil {
-		d.t.Fatal(err)
-	}
+	func() {
+		defer func() { // also where the test fails meanwhile
+			if err := syscall.Kill(was.HostPID, syscall.SIGKILL); err != nil {
+				d.t.Error(err)
+			}
+		}()
+		while()
+	}()
 	d.awaitHost(was.HostPID)
 }
