@@ -376,3 +376,32 @@ func TestAttachRefused(t *testing.T) {
 	}
 	o.isRestored()
 }
+
+// A person's half-typed draft is neither merged with nor wiped by who sends.
+func TestSendMeetsADraft(t *testing.T) {
+	p := newPlace(t)
+	p.env = append(p.env, "TERMIO_DEMO_SPEED=20")
+	link := p.termio("sessions", "spawn", "--agent", "demo", "--cwd", ".", "--wait", "[[say ready]]")
+	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
+	o.shows("ready")
+	o.types("half a thought")
+	o.shows("half a thought")
+	send := func(args ...string) (string, error) {
+		cmd := exec.Command("termio", append([]string{"sessions", "send", link, "--json"}, args...)...)
+		cmd.Dir, cmd.Env = p.dir, p.env
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	if out, err := send("do this instead"); err == nil || !strings.Contains(out, `"error":"busy"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if text := p.termio("sessions", "read", link); !strings.Contains(text, "half a thought") || strings.Contains(text, "instead") {
+		t.Errorf("the draft is gone:\n%s", text)
+	}
+	if out, err := send("[[say forced]]", "--force", "--wait"); err != nil || !strings.Contains(out, `"status":"done"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+	o.types("\x1c")
+	o.ends()
+	o.isRestored()
+}

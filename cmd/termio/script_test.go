@@ -42,6 +42,7 @@ func TestScript(t *testing.T) {
 			"watching": watching,
 			"seen":     seen,
 			"ended":    ended,
+			"shows":    shows,
 		},
 	})
 }

@@ -9,10 +9,16 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/config"
+	"termio/internal/vt"
 )
 
 // patience bounds what a script waits for; nothing that passes takes as long.
@@ -125,4 +131,38 @@ func sees(ts *testscript.TestScript, neg bool, args []string) {
 	watching(ts, false, append([]string{name}, args[1:]...))
 	seen(ts, false, []string{name, args[0]})
 	ended(ts, false, []string{name})
+}
+
+// shows LINK REGEXP waits until a session's screen matches, as a client that is not
+// shown would see it.
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: shows LINK REGEXP")
+	}
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	env, err := config.FromEnv(environ(ts))
+	ts.Check(err)
+	c, err := client.Dial(ctx, env.Paths, client.Options{Cwd: ts.MkAbs("."), Session: env.Session})
+	ts.Check(err)
+	at, err := c.Attach(ctx, args[0], client.AttachOptions{})
+	ts.Check(err)
+	defer at.Close()
+	screen := vt.New(vt.Options{Cols: 80, Rows: 24})
+	for {
+		f, err := at.Read()
+		if err != nil {
+			ts.Fatalf("waiting for %s: %v; the screen is\n%s", args[1], err, strings.Join(screen.Text(), "\n"))
+		}
+		const seq = 8
+		if f.Kind == api.FrameSnapshot || f.Kind == api.FrameOutput {
+			_, _ = screen.Write(f.Payload[seq:])
+		}
+		if text := strings.Join(screen.Text(), "\n"); re.MatchString(text) {
+			fmt.Fprintln(ts.Stdout(), text)
+			return
+		}
+	}
 }
