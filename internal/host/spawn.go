@@ -47,8 +47,9 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 	if err != nil {
 		return nil, err
 	}
+	undo := func() {}
 	if req.Worktree != nil {
-		if err := h.addWorktree(ctx, &rec, *req.Worktree); err != nil {
+		if undo, err = h.addWorktree(ctx, &rec, *req.Worktree); err != nil {
 			return nil, err
 		}
 	}
@@ -61,6 +62,7 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 		size: sizeOf(req.Cols, req.Rows),
 	})
 	if err != nil {
+		undo()
 		return nil, err
 	}
 	d := &delivery{s: s, text: prompt, enter: true, first: true}

@@ -99,6 +99,37 @@ func TestSpawnErrors(t *testing.T) {
 	}
 }
 
+// A start that fails late fails whole: no session, no work tree and no branch of it is
+// left. A branch that was there stays.
+func TestFailedStartLeavesNothing(t *testing.T) {
+	d := termtest.Start(t)
+	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "broken.json"), 0o600, `{"id": "broken", "name": "Broken", "command": "`+filepath.Join(d.Dir, "broken")+`"}`)
+	d.WriteFile(filepath.Join(d.Dir, "broken"), 0o700, "#!/no/such/interpreter\n") // found, and yet it does not start
+	d.Git("commit", "--quiet", "--allow-empty", "-m", "first")
+	d.Git("branch", "theirs")
+	was := d.Git("branch", "--list") + d.Git("worktree", "list")
+	own, named, theirs := "", "feature/x", "theirs"
+	for _, branch := range []*string{nil, &own, &named, &theirs} {
+		_, err := d.Client().Spawn(d.Context(), api.SpawnRequest{Agent: "broken", Prompt: "x", Worktree: branch})
+		if api.CodeOf(err) != api.StartFailed {
+			t.Errorf("spawn: %v", err)
+		}
+	}
+	list, err := d.Client().List(d.Context(), client.ListOptions{Closed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Sessions) != 0 {
+		t.Errorf("sessions left: %+v", list.Sessions)
+	}
+	if now := d.Git("branch", "--list") + d.Git("worktree", "list"); now != was {
+		t.Errorf("branches and work trees:\n%swere:\n%s", now, was)
+	}
+	if left, err := filepath.Glob(filepath.Join(d.Paths.Worktrees, "*")); err != nil || len(left) != 0 {
+		t.Errorf("folders left: %v, %v", left, err)
+	}
+}
+
 // A daemon that was started inside an agent, a multiplexer or a session of ours passes
 // nothing of that on.
 func TestEnvironment(t *testing.T) {
