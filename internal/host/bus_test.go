@@ -61,28 +61,34 @@ func (b testBus) watch(states ...api.Status) *Watch {
 // A reader that is too slow is cut off when its queue is full, having been told
 // everything up to there, and delays nobody: neither who publishes nor who reads.
 func TestSlowWatcherIsCutOff(t *testing.T) {
-	b := newTestBus(t)
-	slow, quick := b.watch(api.Working), b.watch(api.Working)
-	const events = watchQueue + 10
-	for range events {
-		told := b.tell(api.Working)
-		got, err := quick.Next(t.Context(), 0)
-		if err != nil || got.Seq != told.Seq {
-			t.Fatalf("the quick reader got %d, %v; want %d", got.Seq, err, told.Seq)
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestBus(t)
+		slow, quick := b.watch(api.Working), b.watch(api.Working)
+		began := time.Now()
+		const events = watchQueue + 10
+		for range events {
+			told := b.tell(api.Working)
+			got, err := quick.Next(t.Context(), 0)
+			if err != nil || got.Seq != told.Seq {
+				t.Fatalf("the quick reader got %d, %v; want %d", got.Seq, err, told.Seq)
+			}
 		}
-	}
-	for want := int64(1); want <= watchQueue; want++ {
-		got, err := slow.Next(t.Context(), 0)
-		if err != nil || got.Seq != want {
-			t.Fatalf("the slow reader got %d, %v; want %d", got.Seq, err, want)
+		if d := time.Since(began); d != 0 {
+			t.Errorf("the slow reader held everybody up for %s", d)
 		}
-	}
-	if got, err := slow.Next(t.Context(), 0); !errors.Is(err, ErrLagged) {
-		t.Errorf("the slow reader got %d, %v behind its queue", got.Seq, err)
-	}
-	if n := b.watchers(); n != 1 {
-		t.Errorf("%d watchers are left, want the quick one", n)
-	}
+		for want := int64(1); want <= watchQueue; want++ {
+			got, err := slow.Next(t.Context(), 0)
+			if err != nil || got.Seq != want {
+				t.Fatalf("the slow reader got %d, %v; want %d", got.Seq, err, want)
+			}
+		}
+		if got, err := slow.Next(t.Context(), 0); !errors.Is(err, ErrLagged) {
+			t.Errorf("the slow reader got %d, %v behind its queue", got.Seq, err)
+		}
+		if n := b.watchers(); n != 1 {
+			t.Errorf("%d watchers are left, want the quick one", n)
+		}
+	})
 }
 
 // A watch that nothing happens on says so, each time after the whole silence.

@@ -65,15 +65,19 @@ func onlySession(t *testing.T, d *termtest.Daemon) api.SessionInfo {
 func TestAgentInsideAnAgent(t *testing.T) {
 	d := termtest.Start(t)
 	script := filepath.Join(d.Dir, "outer")
-	ended := filepath.Join(d.Dir, "ended")
-	if err := syscall.Mkfifo(ended, 0o600); err != nil {
-		t.Fatal(err)
+	inner, on, ended := filepath.Join(d.Dir, "inner"), filepath.Join(d.Dir, "on"), filepath.Join(d.Dir, "ended")
+	for _, fifo := range []string{inner, on, ended} {
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d.WriteFile(script, 0o700, `#!/bin/sh
 report() { echo '{"session_id":"outer-1","prompt":"outer prompt"}' | "$TERMIO_HOME/bin/termio" agent report "$1" --event "$2"; }
 report idle SessionStart
 report working UserPromptSubmit
 "$TERMIO_HOME/bin/termio" demo-agent -- '[[say inner]][[exit 0]]'
+echo over >inner
+read x <on
 report done Stop
 echo over >ended
 cat
@@ -89,7 +93,16 @@ cat
 	if _, err := d.Client().Spawn(d.Context(), api.SpawnRequest{Agent: "outer", Prompt: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.ReadFile(ended); err != nil { // until both have ended their turns
+	if _, err := os.ReadFile(inner); err != nil { // until the inner one has come, worked and gone
+		t.Fatal(err)
+	}
+	if now := onlySession(t, d); now.Conversation != "outer-1" || now.Agent != "Outer" || now.Status != api.Working || now.Transcript != "" {
+		t.Errorf("with the inner agent gone: %+v", now)
+	}
+	if err := os.WriteFile(on, []byte("\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(ended); err != nil { // until the outer one's turn has ended
 		t.Fatal(err)
 	}
 	done := events.Await("the end of the turn", func(e api.Event) bool { return e.Status == api.Done })
