@@ -36,7 +36,7 @@ const (
 	RouteOpen     = "POST /v1/projects"                 // OpenRequest -> OpenReply
 	RouteAgents   = "GET /v1/agents"                    //
 	RouteSettings = "GET /v1/settings"                  //
-	RouteSet      = "PATCH /v1/settings"                // a partial Settings
+	RouteSet      = "PATCH /v1/settings"                // SettingsChange
 	RouteDaemon   = "GET /v1/daemon"                    // DaemonReply
 	RouteStop     = "POST /v1/daemon/stop"              //
 )
@@ -86,6 +86,9 @@ type AgentInfo struct {
 	Source    string   `json:"source"`          // builtin, or the file
 	Hooks     string   `json:"hooks,omitempty"` // none, off, on, stale or an error's text
 	Warnings  []string `json:"warnings,omitempty"`
+	HooksFile string   `json:"hooks_file,omitempty"` // the agent's own file that holds its hooks
+	Skill     string   `json:"skill,omitempty"`      // as Hooks
+	SkillFile string   `json:"skill_file,omitempty"`
 }
 
 // AgentProblem is a manifest that does not load.
@@ -114,6 +117,12 @@ type Settings struct {
 	HistoryLines      int    `json:"history_lines,omitempty"`      // scrollback kept per session, default 10000
 	CloseGraceMS      int64  `json:"close_grace_ms,omitempty"`     // default 2000
 	DetachKey         string `json:"detach_key,omitempty"`         // leaves an attach, default ctrl-\
+}
+
+// SettingsChange is what a change of settings sets, and what it takes back.
+type SettingsChange struct {
+	Settings          // the fields to set
+	Unset    []string `json:"unset,omitempty"` // fields to forget, by their JSON names: as if never answered
 }
 
 // SettingsReply answers the settings routes.

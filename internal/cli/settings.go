@@ -36,7 +36,7 @@ what is set here takes effect at once.
 ` + settingsHelp(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(cmd, api.BadOp, "no verb %q; termio settings has get and set", args[0])
+				return usage(cmd, api.BadOp, "no verb %q; termio settings has %s", args[0], joinedVerbs(cmd))
 			}
 			return nil
 		},
@@ -73,20 +73,38 @@ what is set here takes effect at once.
 			if err != nil {
 				return usage(cmd, api.BadRequest, "%v", err)
 			}
-			return a.set(cmd, patch)
+			return a.set(cmd, api.SettingsChange{Settings: patch})
 		},
 	})
-	cmd.AddCommand(get, set)
+	unset := a.jsonFlag(&cobra.Command{
+		Use:   "unset <name>…",
+		Short: "Take a setting back, as if it had never been set",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(cmd, api.BadRequest, "unset takes a name; the names are %s", settingNames())
+			}
+			var change api.SettingsChange
+			for _, name := range args {
+				s, ok := settingOf(name)
+				if !ok {
+					return usage(cmd, api.BadRequest, "no setting %q; there are %s", name, settingNames())
+				}
+				change.Unset = append(change.Unset, s.key())
+			}
+			return a.set(cmd, change)
+		},
+	})
+	cmd.AddCommand(get, set, unset)
 	return cmd
 }
 
 // set sends a change and tells what it did.
-func (a *App) set(cmd *cobra.Command, patch api.Settings) error {
+func (a *App) set(cmd *cobra.Command, change api.SettingsChange) error {
 	c, err := a.dial(cmd.Context(), true)
 	if err != nil {
 		return err
 	}
-	v, err := c.Set(cmd.Context(), patch)
+	v, err := c.Set(cmd.Context(), change)
 	if err != nil {
 		return err
 	}
@@ -117,6 +135,12 @@ type setting struct {
 	name  string // live-status
 	field int
 	help  string
+}
+
+// key is the setting's name in the file and on the wire.
+func (s setting) key() string {
+	name, _, _ := strings.Cut(reflect.TypeFor[api.Settings]().Field(s.field).Tag.Get("json"), ",")
+	return name
 }
 
 // settings lists the fields of api.Settings in their order.

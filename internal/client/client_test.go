@@ -166,7 +166,10 @@ func TestRequests(t *testing.T) {
 		{"open", func() error { _, err := c.Open(ctx, api.OpenRequest{Path: "/tmp"}); return err }, sent{"POST /v1/projects", `{"path":"/tmp"}`}},
 		{"agents", func() error { _, err := c.Agents(ctx); return err }, sent{"GET /v1/agents", ""}},
 		{"settings", func() error { _, err := c.Settings(ctx); return err }, sent{"GET /v1/settings", ""}},
-		{"set", func() error { _, err := c.Set(ctx, api.Settings{LiveStatus: &yes}); return err }, sent{"PATCH /v1/settings", `{"live_status":true}`}},
+		{"set", func() error {
+			_, err := c.Set(ctx, api.SettingsChange{Settings: api.Settings{LiveStatus: &yes}})
+			return err
+		}, sent{"PATCH /v1/settings", `{"live_status":true}`}},
 		{"daemon", func() error { _, err := c.Daemon(ctx); return err }, sent{"GET /v1/daemon", ""}},
 		{"stop", func() error { _, err := c.Stop(ctx); return err }, sent{"POST /v1/daemon/stop", ""}},
 	}

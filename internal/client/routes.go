@@ -117,7 +117,7 @@ func (c *Client) Settings(ctx context.Context) (api.SettingsReply, error) {
 }
 
 // Set changes the switches that s holds and leaves the others.
-func (c *Client) Set(ctx context.Context, s api.Settings) (api.SettingsReply, error) {
+func (c *Client) Set(ctx context.Context, s api.SettingsChange) (api.SettingsReply, error) {
 	return do[api.SettingsReply](ctx, c, call{route: api.RouteSet, body: s})
 }
 

@@ -136,6 +136,22 @@ func MergeSettings(s, patch api.Settings) api.Settings {
 	return s
 }
 
+// UnsetSettings takes settings back that a file names so, such as live_status.
+func UnsetSettings(s api.Settings, names []string) (api.Settings, error) {
+	v := reflect.ValueOf(&s).Elem()
+next:
+	for _, name := range names {
+		for i := range v.NumField() {
+			if settingName(v.Type().Field(i)) == name {
+				v.Field(i).SetZero()
+				continue next
+			}
+		}
+		return s, fmt.Errorf("no setting %q: termio settings shows them", name)
+	}
+	return s, nil
+}
+
 // settingsField is one key of the settings; a nil value is one that is not set.
 type settingsField struct {
 	name  string

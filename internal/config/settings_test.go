@@ -231,3 +231,14 @@ func FuzzSaveSettings(f *testing.F) {
 		}
 	})
 }
+
+func TestUnsetSettings(t *testing.T) {
+	s := api.Settings{LiveStatus: yes(), CommandLink: yes(), StalledLines: 3}
+	got, err := UnsetSettings(s, []string{"live_status", "stalled_lines"})
+	if diff := cmp.Diff(api.Settings{CommandLink: yes()}, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := UnsetSettings(s, []string{"live_status", "colour"}); err == nil || !strings.Contains(err.Error(), `"colour"`) {
+		t.Errorf("error %v", err)
+	}
+}

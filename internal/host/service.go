@@ -72,8 +72,9 @@ func (h *Host) Agents() (api.AgentsReply, error) {
 		for _, w := range m.Warnings {
 			i.Warnings = append(i.Warnings, w.String())
 		}
-		hooks, notes := h.hooksOf(m)
-		i.Hooks, i.Warnings = hooks, append(i.Warnings, notes...)
+		s := h.files.Standing(m)
+		i.Hooks, i.HooksFile, i.Skill, i.SkillFile = s.Hooks, s.HooksFile, s.Skill, s.SkillFile
+		i.Warnings = append(i.Warnings, s.Notes...)
 		reply.Agents = append(reply.Agents, i)
 	}
 	for _, p := range cat.Problems() {
@@ -91,20 +92,23 @@ func (h *Host) Settings() (api.SettingsReply, error) {
 	return r, nil
 }
 
-// Set changes the switches that patch holds.
-func (h *Host) Set(patch api.Settings) (api.SettingsReply, error) {
-	if err := h.checkDefaultAgent(patch.DefaultAgent); err != nil {
+// Set changes the switches that a change names.
+func (h *Host) Set(c api.SettingsChange) (api.SettingsReply, error) {
+	if err := h.checkDefaultAgent(c.DefaultAgent); err != nil {
 		return api.SettingsReply{}, err
 	}
 	now, err := config.LoadSettings(h.env.SettingsFile)
 	if err != nil {
 		return api.SettingsReply{}, asAPI(api.BadRequest, "change the settings", err)
 	}
-	if err := config.SaveSettings(h.env.SettingsFile, config.MergeSettings(now, patch)); err != nil {
+	if now, err = config.UnsetSettings(now, c.Unset); err == nil {
+		err = config.SaveSettings(h.env.SettingsFile, config.MergeSettings(now, c.Settings))
+	}
+	if err != nil {
 		return api.SettingsReply{}, asAPI(api.BadRequest, "change the settings", err)
 	}
 	reply, err := h.Settings()
-	r := h.applySwitches(patch)
+	r := h.applySwitches(c)
 	reply.Done, reply.Warnings = r.Done, append(reply.Warnings, r.Warnings...)
 	return reply, err
 }

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"slices"
+
 	"termio/internal/agent"
 	"termio/internal/api"
 	"termio/internal/integrate"
@@ -12,9 +14,16 @@ func switchesOf(s api.Settings) integrate.Switches {
 	return integrate.Switches{Hooks: s.LiveStatus, Skill: s.SessionControl, Link: s.CommandLink}
 }
 
-// applySwitches brings other programs' files in line with what was just set.
-func (h *Host) applySwitches(patch api.Settings) integrate.Report {
-	return h.files.Apply(switchesOf(patch), h.catalogue().All(), h.installed)
+// applySwitches brings other programs' files in line with what was just set. A
+// switch that was taken back leaves nothing of its own behind.
+func (h *Host) applySwitches(c api.SettingsChange) integrate.Report {
+	s := switchesOf(c.Settings)
+	for name, answer := range map[string]**bool{"live_status": &s.Hooks, "session_control": &s.Skill, "command_link": &s.Link} {
+		if *answer == nil && slices.Contains(c.Unset, name) {
+			*answer = new(bool)
+		}
+	}
+	return h.files.Apply(s, h.catalogue().All(), h.installed)
 }
 
 // recheckFiles does so at the start, for whatever was answered before: updates
@@ -40,15 +49,6 @@ func (h *Host) installed(m *agent.Manifest) bool {
 	}
 	_, err := h.lookPath(h.ctx, m.Program(), false)
 	return err == nil
-}
-
-// hooksOf says how an agent's hooks stand, for people.
-func (h *Host) hooksOf(m *agent.Manifest) (state string, warnings []string) {
-	s, notes, err := h.files.Hooks(m)
-	if err != nil {
-		return err.Error(), nil
-	}
-	return string(s), notes
 }
 
 // notifications starts the channels by which a person is told something.

@@ -26,6 +26,27 @@ func (r *Report) did(format string, args ...any) {
 }
 func (r *Report) warn(err error) { r.Warnings = append(r.Warnings, err.Error()) }
 
+// A Standing says how what we install stands in one agent's files.
+type Standing struct {
+	Hooks, Skill         string   // a State, or in words why it is unknown
+	HooksFile, SkillFile string   // "" where there is nothing to install
+	Notes                []string // what keeps hooks that are there from running
+}
+
+// Standing looks at an agent's files and changes nothing.
+func (in *Installer) Standing(m *agent.Manifest) Standing {
+	word := func(s State, err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		return string(s)
+	}
+	hooks, notes, hooksErr := in.Hooks(m)
+	s := Standing{Hooks: word(hooks, hooksErr), Skill: word(in.Skill(m)), SkillFile: in.skillFile(m), Notes: notes}
+	s.HooksFile, _, _ = in.editor(m) // its error is that of Hooks
+	return s
+}
+
 // Apply does what switches say that a person has just set. What is on goes to
 // the agents that installed reports; what is off goes from all of them. An agent
 // whose files cannot be edited is a warning, and the others go on.

@@ -84,7 +84,7 @@ func (s *Server) agents(*http.Request, host.Caller) (any, error) { return s.host
 func (s *Server) settings(*http.Request, host.Caller) (any, error) { return s.host.Settings() }
 
 func (s *Server) set(r *http.Request, _ host.Caller) (any, error) {
-	var req api.Settings
+	var req api.SettingsChange
 	if err := decode(r, &req); err != nil {
 		return nil, err
 	}
