@@ -56,7 +56,7 @@ func setup(env *testscript.Env) error {
 	}
 	home := filepath.Join(dir, "h")
 	user := filepath.Join(env.WorkDir, "user")
-	if err := os.Mkdir(user, 0o700); err != nil {
+	if err := os.MkdirAll(user, 0o700); err != nil {
 		return err
 	}
 	path := env.Getenv("PATH")

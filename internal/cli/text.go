@@ -92,14 +92,15 @@ func paint(on bool, s api.Status, text string) string {
 	return text
 }
 
-// table writes rows in columns as wide as their widest cell; the last column is
-// neither padded nor, on a terminal, longer than the line.
+// table writes rows in columns as wide as their widest cell, below a head unless
+// that is empty; the last column is neither padded nor, on a terminal, longer
+// than the line.
 func table(w io.Writer, limit int, head []string, rows [][]string, paintCell func(row, col int, padded string) string) {
-	widths := make([]int, len(head))
-	for i := range head {
-		widths[i] = cells(head[i])
-		for _, r := range rows {
-			widths[i] = max(widths[i], cells(r[i]))
+	var widths []int
+	for _, r := range append([][]string{head}, rows...) {
+		widths = append(widths, make([]int, max(0, len(r)-len(widths)))...)
+		for i, cell := range r {
+			widths[i] = max(widths[i], cells(cell))
 		}
 	}
 	line := func(n int, r []string) {
@@ -118,7 +119,9 @@ func table(w io.Writer, limit int, head []string, rows [][]string, paintCell fun
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
-	line(-1, head)
+	if len(head) > 0 {
+		line(-1, head)
+	}
 	for n, r := range rows {
 		line(n, r)
 	}
