@@ -245,16 +245,22 @@ func (d *delivery) awaitShown(ctx context.Context) {
 	}
 	for {
 		s.mu.Lock()
-		since := s.typedAt
-		if at := s.machine.Since(); s.machine.Status() == api.Idle && at.After(since) {
+		since, status := s.typedAt, s.machine.Status()
+		if at := s.machine.Since(); status == api.Idle && at.After(since) {
 			since = at
 		}
 		drawn := s.lastOut.After(since)
 		due := since.Add(shownPatience)
-		if still := s.lastOut.Add(shownStill); drawn && still.Before(due) {
-			due = still
+		switch {
+		case !drawn:
+		case status == api.Working: // it draws all the time
+			due = since.Add(shownStill)
+		default:
+			if still := s.lastOut.Add(shownStill); still.Before(due) {
+				due = still
+			}
 		}
-		over := s.closed || s.run != d.run || s.machine.Status() == api.Working
+		over := s.closed || s.run != d.run
 		s.mu.Unlock()
 		rest := time.Until(due)
 		if over || rest <= 0 {
