@@ -892,6 +892,20 @@ func TestDialogSeqAcrossChannels(t *testing.T) {
 	}
 }
 
+// TestDialogSeqOfAWeakerChannel: OSC 7501 telling what the title told before opens no
+// other dialog.
+func TestDialogSeqOfAWeakerChannel(t *testing.T) {
+	m := mustParse(t, head+`"programStatus":true,"titleStatus":{"attention":["^!"]}}`)
+	mc := NewMachine(m, t0)
+	for i, ev := range story(titleOf("! x"), programOf("state=blocked:kind=question:msg=V2hpY2g/")) {
+		e, _ := ev(m, at(float64(i)))
+		mc.Apply(e, at(float64(i)))
+	}
+	if mc.DialogSeq() != 1 || mc.Dialog() == nil || mc.Dialog().Question != "Which?" {
+		t.Errorf("dialog %d, %+v", mc.DialogSeq(), mc.Dialog())
+	}
+}
+
 // TestBegin is what happens when a shell takes the place of an agent, and an agent
 // the place of a shell.
 func TestBegin(t *testing.T) {
