@@ -13,6 +13,7 @@ import (
 // A client that joins while the program prints has the same screen as one that was
 // there from the beginning: snapshot and bytes are one piece.
 func TestJoinInTheMiddle(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	link := d.Run(`i=0; while [ $i -lt 3000 ]; do i=$((i+1)); printf 'line %d \033[3%dmcolour\033[m \346\227\245\346\234\254\n' $i $((i%8)); done; echo the end`)
 	var screens []*termtest.Screen
@@ -36,6 +37,7 @@ func TestJoinInTheMiddle(t *testing.T) {
 
 // The last to type sets the size; viewers see the leader's, and a hidden client sets none.
 func TestLeaderSetsTheSize(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	events := d.WatchAll()
 	link := d.Run("cat")
@@ -71,6 +73,7 @@ func TestLeaderSetsTheSize(t *testing.T) {
 
 // A paste is one piece even while somebody types and the program asks questions.
 func TestPasteIsNotCut(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("read-bytes=64", "read-every=1ms"))
 	ctx := d.Context()
 	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "hello"})
@@ -99,6 +102,7 @@ func TestPasteIsNotCut(t *testing.T) {
 
 // Each query of a program has one answer, with any number of clients and with none.
 func TestQueriesAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	for _, clients := range []int{0, 2} {
 		t.Run(fmt.Sprint(clients, " clients"), func(t *testing.T) {
 			d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("queries=xtversion,kitty,da1,da2,cpr,dsr,decrqm,osc10,osc11,osc7501"))
@@ -127,6 +131,7 @@ func TestQueriesAreAnsweredOnce(t *testing.T) {
 // A client that does not read gets a fresh snapshot in place of what it missed, and
 // holds up neither the program nor the others.
 func TestSlowClient(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	events := d.WatchAll()
 	link := d.Run("cat | (read go; seq 1 400000; echo the end)")

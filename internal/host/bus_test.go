@@ -124,3 +124,52 @@ func TestSilenceIsTold(t *testing.T) {
 		}
 	})
 }
+
+// prunedLog is an eventList that has lost what is before oldest.
+type prunedLog struct {
+	eventList
+	oldest int64
+}
+
+func (l *prunedLog) EventsSince(seq int64, limit int) ([]api.Event, int64, error) {
+	events, _, err := l.eventList.EventsSince(max(seq, l.oldest-1), limit)
+	return events, l.oldest, err
+}
+
+// A watch with since is given every event that is kept, over several readings of the
+// log, and is told when some are not kept any more.
+func TestSinceReachesBackToTheOldest(t *testing.T) {
+	log := &prunedLog{oldest: 1}
+	const events = 3*replayBatch + 1
+	for i := range int64(events) {
+		log.eventList = append(log.eventList, api.Event{Status: api.Working, Seq: i + 1})
+	}
+	b := newBus(log, events)
+	since := func(seq int64) *Watch {
+		t.Helper()
+		f := watchFilter{all: true, states: map[api.Status]bool{api.Working: true}}
+		w, err := b.subscribe(f, seq, false, func(string) int64 { return 1 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Close)
+		return w
+	}
+	w := since(500)
+	if w.Lost() != nil {
+		t.Errorf("lost: %+v", w.Lost())
+	}
+	for want := int64(501); want <= events; want++ {
+		if e, err := w.Next(t.Context(), 0); err != nil || e.Seq != want {
+			t.Fatalf("event %d, %v; want %d", e.Seq, err, want)
+		}
+	}
+	log.oldest = 1000
+	w = since(500)
+	if lost := w.Lost(); lost == nil || lost.Since != 500 || lost.Oldest != 1000 {
+		t.Errorf("lost: %+v", lost)
+	}
+	if e, err := w.Next(t.Context(), 0); err != nil || e.Seq != 1000 {
+		t.Errorf("first event: %d, %v", e.Seq, err)
+	}
+}

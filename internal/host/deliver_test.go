@@ -14,6 +14,7 @@ import (
 // What is sent to an agent arrives as one prompt, whole, whatever the agent does
 // with a paste and a Return.
 func TestDelivery(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789abcde\n", 64<<10/16)
 	tests := []struct {
 		name     string
@@ -78,6 +79,7 @@ func cutAll(texts []string) []string {
 
 // Ten sends to an agent that is busy arrive in their order, none merged with another.
 func TestSendsToABusyAgentStayApart(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog())
 	fifo := filepath.Join(d.Dir, "go")
 	events := d.WatchAll()
@@ -106,6 +108,7 @@ func TestSendsToABusyAgentStayApart(t *testing.T) {
 
 // A Return that never works is an error that says so, with the screen.
 func TestTypedNotSubmitted(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemo("drop-returns=99"), termtest.WithDemoLog())
 	events := d.WatchAll()
 	link := d.Spawn("never taken")
@@ -131,6 +134,7 @@ func TestTypedNotSubmitted(t *testing.T) {
 
 // A person's half-typed line is neither merged with nor wiped; a suggestion is none.
 func TestDraftIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog())
 	ctx := d.Context()
 	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "hello"})

@@ -15,6 +15,7 @@ import (
 // A question told by a hook before it is drawn reaches waiters and watchers with
 // its options: without them nobody can answer it.
 func TestQuestionComesWithItsOptions(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	events := d.WatchAll()
 	link := d.Spawn("[[ask Which colour?|Red|Blue]]")
@@ -48,6 +49,7 @@ func spawnAsking(t *testing.T, d *termtest.Daemon, prompt string) api.WaitReply 
 // A dialog is answered on purpose only: a text that is no answer is refused, whatever
 // it holds, and presses no key.
 func TestPermissionIsAnsweredOnPurpose(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, text string
 		insist     bool
@@ -108,6 +110,7 @@ func TestPermissionIsAnsweredOnPurpose(t *testing.T) {
 
 // The question of an agent takes an option or a text of one's own.
 func TestQuestionTakesText(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"an option's number", "2", "Green"},
 		{"an option's label", "green", "Green"},
@@ -138,6 +141,7 @@ func TestQuestionTakesText(t *testing.T) {
 // A prompt is not typed into the dialogs of an agent's first start, and arrives when
 // they have been answered.
 func TestFirstStartDialogs(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("start=trust"))
 	ctx := d.Context()
 	asking := spawnAsking(t, d, "the work")

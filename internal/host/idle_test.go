@@ -127,6 +127,7 @@ func switches(t *testing.T, pid int) int {
 // Sessions that come and go leave nothing behind, whatever they started: children in
 // sessions of their own, loops that ignore every signal but the last.
 func TestSpawnAndCloseCycles(t *testing.T) {
+	t.Parallel()
 	const cycles, atOnce = 60, 6
 	d := termtest.Start(t, termtest.WithSettings(api.Settings{CloseGraceMS: 200}))
 	c, ctx := d.Client(), d.Context()

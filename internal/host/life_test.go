@@ -10,6 +10,7 @@ import (
 )
 
 func TestRunReadClose(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	events := d.WatchAll()

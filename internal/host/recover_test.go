@@ -19,6 +19,7 @@ import (
 // A host that is killed takes nothing along: sessions, screens, titles and statuses are
 // there with the next one, and what runs goes on.
 func TestHostKilled(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	agent, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[say kept reply]]"})
@@ -85,6 +86,7 @@ func TestHostKilled(t *testing.T) {
 // A wait whose host is killed says so at once; a watch and an attach go on by
 // themselves, and no transition is lost in between.
 func TestHostKilledUnderWaiters(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	fifo := filepath.Join(d.Dir, "go")
 	lines := make(chan client.Line, 100)
@@ -147,6 +149,7 @@ func awaitLine(t *testing.T, lines <-chan client.Line, link string, st api.Statu
 
 // What ended while there was no host is told by the next one.
 func TestEndedWithoutAHost(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	for _, name := range []string{"go", "ended"} {
 		if err := syscall.Mkfifo(filepath.Join(d.Dir, name), 0o600); err != nil {

@@ -13,6 +13,7 @@ import (
 // Reports that are late, doubled, out of order, or of another conversation do not
 // mislead: the turn ends once, as done, and the conversation stays.
 func TestReportsDoNotMislead(t *testing.T) {
+	t.Parallel()
 	for _, hooks := range []string{"on", "doubled", "swapped", "child", "chatty", "late", "off"} {
 		t.Run(hooks, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func onlySession(t *testing.T, d *termtest.Daemon) api.SessionInfo {
 // An agent that runs inside another agent's session changes nothing of that one: its
 // reports carry the session's variable and come from another agent's process.
 func TestAgentInsideAnAgent(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	script := filepath.Join(d.Dir, "outer")
 	inner, on, ended := filepath.Join(d.Dir, "inner"), filepath.Join(d.Dir, "on"), filepath.Join(d.Dir, "ended")
@@ -121,6 +123,7 @@ cat
 
 // A new conversation of the session's own agent is the session's from its next event on.
 func TestClearBindsTheNewConversation(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "hello"})
@@ -145,6 +148,7 @@ func TestClearBindsTheNewConversation(t *testing.T) {
 // An agent that is started by hand in a session's shell makes the session its own
 // under the same link, and gives it back at its end.
 func TestStartedByHand(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	events := d.WatchAll()

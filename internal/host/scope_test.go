@@ -14,6 +14,7 @@ import (
 
 // A caller sees its own project and no other.
 func TestScope(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	root := filepath.Dir(d.Dir)
@@ -109,6 +110,7 @@ func codeIf(cond bool, code api.Code) api.Code {
 
 // A process that descends from a session's is in that one, whatever its variable says.
 func TestAncestryWinsOverTheVariable(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
@@ -131,6 +133,7 @@ func TestAncestryWinsOverTheVariable(t *testing.T) {
 // A session that was spawned from inside another one is told by whom, and may send it
 // one line, which waits for the person's draft.
 func TestProvenanceAndTheWayBack(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog())
 	ctx := d.Context()
 	boss, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "lead"})

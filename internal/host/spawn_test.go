@@ -17,6 +17,7 @@ import (
 // Spawns at once each succeed once or fail whole: no half-made session remains of a
 // start that failed.
 func TestConcurrentSpawns(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog())
 	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "missing.json"), 0o600,
 		`{"id": "missing", "name": "Missing", "command": "no-such-command-anywhere", "install": "https://example.invalid/get"}`)
@@ -62,6 +63,7 @@ func TestConcurrentSpawns(t *testing.T) {
 
 // What cannot be started is an error with a code, and leaves nothing.
 func TestSpawnErrors(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "text.json"), 0o600, `{"id": "text", "name": "Text", "command": "`+filepath.Join(d.Dir, "text")+`"}`)
@@ -133,6 +135,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 // A daemon that was started inside an agent, a multiplexer or a session of ours passes
 // nothing of that on.
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithEnv("CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=x", "TMUX=/tmp/t", "TERMIO_SESSION=00000000-0000-4000-8000-000000000000",
 		"KITTY_WINDOW_ID=1", "CLAUDE_CODE_USE_BEDROCK=1", "TERM=dumb", "MINE=kept"))
 	out := filepath.Join(d.Dir, "env")
@@ -162,6 +165,7 @@ func TestEnvironment(t *testing.T) {
 
 // A command that a terminal would cut is run from a file.
 func TestRunLongCommand(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	long := "x=" + strings.Repeat("0123456789", 900) + "; printf %s \"$x\" | wc -c >length"
 	if _, err := d.Client().RunWait(d.Context(), api.RunRequest{Command: long}); err != nil {
@@ -193,6 +197,7 @@ func TestRunLongCommand(t *testing.T) {
 
 // A work tree that was made for a session outlives it, with what is in it.
 func TestWorktreeIsKept(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	d.Git("commit", "--quiet", "--allow-empty", "-m", "first")
 	ctx := d.Context()
@@ -232,6 +237,7 @@ func TestWorktreeIsKept(t *testing.T) {
 // A session that ended goes on under the same link: the same conversation for an
 // agent, a new shell for a terminal.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	r, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[say first]]"})

@@ -14,6 +14,7 @@ import (
 
 // The reply of a turn stands in the lines of the transcript that the wait names.
 func TestWaitNamesTheLinesOfTheReply(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[say first reply]]"})
@@ -59,6 +60,7 @@ func replyLines(t *testing.T, r api.WaitReply) string {
 
 // How a turn of an agent can end, and what a wait says then.
 func TestWaitOutcomes(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, prompt string
 		switches     []string
@@ -135,6 +137,7 @@ func codeOf(err error) api.Code {
 // The name of an ended agent's transcript stands in the error of its waits, and a login
 // shell takes its place under the same link.
 func TestAgentGoneLeavesAShell(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	ctx := d.Context()
 	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "hello"})
@@ -165,6 +168,7 @@ func TestAgentGoneLeavesAShell(t *testing.T) {
 
 // Text that is sent while a turn runs has a turn of its own, and that one is waited for.
 func TestWaitForAQueuedTurn(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	fifo := filepath.Join(d.Dir, "go")
 	events := d.WatchAll()
@@ -195,6 +199,7 @@ func TestWaitForAQueuedTurn(t *testing.T) {
 
 // Work that goes on after a turn is counted in what a wait says of it.
 func TestWaitCountsBackgroundWork(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	r, err := d.Client().SpawnWait(d.Context(), api.SpawnRequest{Agent: "demo", Prompt: "[[subagent 1h looks around]]"})
 	if err != nil {
@@ -207,6 +212,7 @@ func TestWaitCountsBackgroundWork(t *testing.T) {
 
 // A plain terminal has no status of its own to wait for.
 func TestWaitForATerminal(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithEnv("SHELL=/bin/bash"))
 	ctx := d.Context()
 	r, err := d.Client().RunWait(ctx, api.RunRequest{Command: "echo out; sleep 0.3"})
@@ -217,7 +223,6 @@ func TestWaitForATerminal(t *testing.T) {
 		t.Errorf("run: %+v", r)
 	}
 	link := d.Run("cat")
-	events := d.WatchAll()
 	r, err = d.Client().SendWait(ctx, link, api.SendRequest{Text: "given back"})
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +230,7 @@ func TestWaitForATerminal(t *testing.T) {
 	if r.Status != api.Idle {
 		t.Errorf("send to cat: %+v", r)
 	}
-	events = d.WatchAll()
+	events := d.WatchAll()
 	swallowing := d.Run("stty -echo; cat >/dev/null")
 	events.AwaitStatus(swallowing, api.Working)
 	_, err = d.Client().SendWait(ctx, swallowing, api.SendRequest{Text: "into the void"})
@@ -240,6 +245,7 @@ func TestWaitForATerminal(t *testing.T) {
 
 // A shell that reports its commands (OSC 133) says how they ended.
 func TestWaitWithCommandMarks(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithEnv("SHELL=/bin/bash"))
 	rc := `PS0='\e]133;C\a'
 PROMPT_COMMAND='printf "\e]133;D;$?\a\e]133;A\a"'

@@ -15,6 +15,7 @@ import (
 // Snapshot and live events are one piece: of sessions that change all the while,
 // no transition is lost or told twice, whenever the watch begins.
 func TestSnapshotAndEventsAreOnePiece(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	all := d.WatchAll()
 	var links []string
@@ -84,6 +85,7 @@ func TestSnapshotAndEventsAreOnePiece(t *testing.T) {
 
 // The default filter carries what a supervisor acts on, with what it needs for that.
 func TestWatchCarriesWhatCanBeActedOn(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	events := d.Watch(url.Values{})
 	link := d.Spawn("[[ask Which?|A|B]]")
@@ -110,6 +112,7 @@ func TestWatchCarriesWhatCanBeActedOn(t *testing.T) {
 
 // since gives what was missed, in order, and then what is new.
 func TestWatchSince(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t)
 	all := d.WatchAll()
 	link := d.Spawn("hello")
@@ -134,6 +137,7 @@ func TestWatchSince(t *testing.T) {
 // A session that works and gets nowhere is told to those who asked for it, and to them
 // only; what the session is changes by nothing.
 func TestStalled(t *testing.T) {
+	t.Parallel()
 	d := termtest.Start(t, termtest.WithSettings(api.Settings{StalledAfterMS: 700}))
 	d.Git("commit", "--quiet", "--allow-empty", "-m", "first")
 	others := d.Watch(url.Values{"state": {"working,done,idle,needs-you"}, "snapshot": {"0"}})
