@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -167,9 +167,16 @@ func socketGone(p config.Paths) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// logsReply answers daemon logs.
+type logsReply struct {
+	api.Head
+	File  string   `json:"file"`
+	Lines []string `json:"lines"` // the oldest first
+}
+
 func (a *App) daemonLogsCmd() *cobra.Command {
 	var lines int
-	cmd := &cobra.Command{
+	cmd := a.jsonFlag(&cobra.Command{
 		Use:   "logs",
 		Short: "Print the end of the daemon's log",
 		Args:  noArgs,
@@ -181,10 +188,24 @@ func (a *App) daemonLogsCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(a.Err, "in", env.Log)
-			return a.printTail(env.Log, lines)
+			v := logsReply{Head: api.OKHead(), File: env.Log, Lines: []string{}}
+			last, err := tail(env.Log, lines)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			v.Lines = append(v.Lines, last...)
+			a.print(v, func(w io.Writer) {
+				fmt.Fprintln(a.Err, "in", env.Log)
+				if err != nil {
+					fmt.Fprintln(a.Err, "there is no log yet: no daemon has run here")
+				}
+				for _, line := range v.Lines {
+					fmt.Fprintln(w, clean(line))
+				}
+			})
+			return nil
 		},
-	}
+	})
 	cmd.Flags().IntVar(&lines, "lines", 100, "the last `N` lines")
 	return cmd
 }
@@ -192,34 +213,25 @@ func (a *App) daemonLogsCmd() *cobra.Command {
 // tailBytes is how much of a log is looked at for its last lines.
 const tailBytes = 1 << 20
 
-// printTail prints the last lines of a file.
-func (a *App) printTail(file string, lines int) error {
+// tail gives the last lines of a file, at most so many.
+func tail(file string, lines int) ([]string, error) {
 	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintln(a.Err, "there is no log yet: no daemon has run here")
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("read the log: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("read the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, max(0, fi.Size()-tailBytes), tailBytes))
 	if err != nil {
-		return fmt.Errorf("read the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	end := len(bytes.TrimRight(data, "\n"))
-	start := end
-	for n := 0; n < lines && start > 0; n++ {
-		start = max(bytes.LastIndexByte(data[:start-1], '\n')+1, 0)
-		if n+1 < lines && start > 0 {
-			start--
-			continue
-		}
-		break
+	text := strings.TrimRight(string(data), "\n")
+	if text == "" {
+		return nil, nil
 	}
-	fmt.Fprintln(a.Out, cleanBlock(string(data[start:end])))
-	return nil
+	all := strings.Split(text, "\n")
+	return all[max(0, len(all)-lines):], nil
 }

@@ -137,6 +137,27 @@ func (p *Paths) EnsureDirs() error {
 	return p.ensureShortSocket()
 }
 
+// CheckDirs says what is wrong with the folders that EnsureDirs makes, and makes
+// and changes nothing. One that is not there is fine.
+func (p Paths) CheckDirs() []error {
+	var bad []error
+	check := func(dir string, deny fs.FileMode, remedy string) {
+		if err := ownedDir(dir, deny, remedy); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			bad = append(bad, err)
+		}
+	}
+	if home, err := filepath.EvalSymlinks(p.Home); err == nil {
+		check(home, 0o002, "set TERMIO_HOME to a folder of your own")
+	}
+	for _, d := range []string{p.RunDir, p.LogDir, p.StateDir} {
+		check(d, 0o077, "move it away")
+	}
+	if p.pointer != "" {
+		check(filepath.Dir(p.Socket), 0o077, "remove it and start again")
+	}
+	return bad
+}
+
 // CheckSocket refuses to trust a socket whose folder another user has made or
 // could change; a client calls it before it dials. A folder that is not there
 // is fine: the dial says so better.
