@@ -1,7 +1,9 @@
 package host_test
 
 import (
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"termio/internal/api"
@@ -45,5 +47,19 @@ func TestRunReadClose(t *testing.T) {
 	_, err = d.Client().Send(ctx, link, api.SendRequest{Text: "too late"})
 	if code := api.CodeOf(err); code != api.NotLive {
 		t.Errorf("send after close: %v", err)
+	}
+}
+
+// A command that a busy shell comes to late, and that prints nothing, is seen to run.
+func TestSilentCommandIsSeen(t *testing.T) {
+	d := termtest.Start(t, termtest.WithEnv("SHELL=/bin/bash"))
+	if err := syscall.Mkfifo(filepath.Join(d.Dir, "nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	events := d.WatchAll()
+	link := d.Run("read -t 2 x <>nothing; cat") // the shell itself waits, and then starts cat
+	working := events.AwaitStatus(link, api.Working)
+	if info := onlySession(t, d); info.Link != link || !strings.Contains(info.Description, "cat") {
+		t.Errorf("after %+v: %+v", working, info)
 	}
 }

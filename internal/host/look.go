@@ -16,6 +16,7 @@ const (
 	lookAfter  = 50 * time.Millisecond // output is not looked at more often than this
 	lookStill  = time.Second
 	shellStill = 200 * time.Millisecond // a shell without marks that is silent so long waits for input
+	busyShell  = time.Hour              // a shell that shows no prompt is looked at for so long
 )
 
 // looks are the session's timed affairs: looks at the screen, and the machine's
@@ -118,6 +119,7 @@ func (s *session) lookLocked(now time.Time) {
 	}
 	if r.shell() {
 		s.shellReadyLocked(now)
+		s.shellBusyLocked(now)
 		s.stirLocked()
 		return
 	}
@@ -156,6 +158,35 @@ func (s *session) shellReadyLocked(now time.Time) {
 	if !r.isReady && !r.marks && s.seq > 0 && r.front == r.proc.PID && now.Sub(s.lastOut) >= shellStill {
 		s.readyLocked()
 	}
+}
+
+// shellBusyLocked has a shell looked at again that is at something of its own, such as
+// a loop, and prints nothing: the command that it comes to may be as silent, and no
+// output would tell that it runs. The looks are a half of the silence apart, and end:
+// a shell whose prompt is nothing to see costs twenty of them.
+func (s *session) shellBusyLocked(now time.Time) {
+	r := s.run
+	silence := now.Sub(s.lastOut)
+	if r.front != r.proc.PID || silence >= busyShell || s.promptLocked() {
+		return
+	}
+	if l := &s.look; l.still.IsZero() {
+		l.still = now.Add(max(lookStill, silence/2))
+	}
+}
+
+// promptLocked reports whether the shell in front seems to be at its prompt: it says
+// so itself, or its line editor has the terminal, or something stands before the cursor.
+func (s *session) promptLocked() bool {
+	r := s.run
+	if r.marks {
+		return r.prompt
+	}
+	if modes, err := s.term.Modes(); err == nil && !modes.Canonical {
+		r.edits = true
+		return true
+	}
+	return !r.edits && s.screen.Cursor().X > 0
 }
 
 // agentReadyLocked notes that an agent takes input: a sign of its manifest has

@@ -97,6 +97,7 @@ type running struct {
 	gone    chan struct{} // closed when something else took its place
 	marks   bool          // the shell reports its prompts (OSC 133)
 	prompt  bool          // it last reported a prompt, not a command
+	edits   bool          // the shell has a line editor, which takes the terminal out of canonical mode
 	front   int           // foreground process group at the last look
 }
 
