@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"termio/internal/agent"
@@ -426,9 +425,7 @@ func (s *session) end(reason string) {
 	if err := s.term.Close(); err != nil {
 		s.log.Error("terminal not closed", "error", err)
 	}
-	if err := os.Remove(s.h.commandFile(s)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("command file not removed", "error", err)
-	}
+	s.h.removeCommand(s.id)
 	s.log.Info("session ended", "reason", reason)
 	close(s.ended)
 }

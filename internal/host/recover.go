@@ -70,6 +70,7 @@ func (h *Host) lostSession(rec store.Session, p store.Project) {
 	if err := h.store.CloseSession(rec.ID, store.Closing{ClosedAt: now, Reason: reason}, &e); err != nil {
 		h.log.Error("session not closed", "session", rec.ID.Short(), "error", err)
 	}
+	h.removeCommand(rec.ID)
 }
 
 // takeOver goes on with a session of the host before.

@@ -183,3 +183,45 @@ func TestEndedWithoutAHost(t *testing.T) {
 		t.Errorf("list: %+v", s)
 	}
 }
+
+// A daemon that was killed whole took its terminals along. The next one says of each
+// session that it has ended, leaves nothing of it behind, and can resume it.
+func TestDaemonKilledWhole(t *testing.T) {
+	d := termtest.Start(t)
+	ctx := d.Context()
+	agent, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[say before]]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := d.WatchAll()
+	cat := d.Run("cat # " + strings.Repeat("a long command, ", 100))
+	running.AwaitStatus(cat, api.Working)
+
+	d.Crash()
+
+	list, err := d.Client().List(ctx, client.ListOptions{Closed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Sessions) != 2 {
+		t.Fatalf("%d sessions, want 2: %+v", len(list.Sessions), list.Sessions)
+	}
+	events := d.Watch(url.Values{"since": {"0"}, "snapshot": {"0"}, "state": {"closed"}})
+	for _, s := range list.Sessions {
+		if e := events.Next(); e.Link != s.Link || e.Reason != s.Reason {
+			t.Errorf("event %+v, list %+v", e, s)
+		}
+		if s.Status != api.Closed || !strings.Contains(s.Reason, "gone when the daemon came back") {
+			t.Errorf("list: %+v", s)
+		}
+		if _, err := d.Client().Send(ctx, s.Link, api.SendRequest{Text: "too late"}); api.CodeOf(err) != api.NotLive {
+			t.Errorf("send: %v", err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(d.Paths.StateDir, "run-*")); err != nil || len(left) != 0 {
+		t.Errorf("files left: %v, %v", left, err)
+	}
+	if r, err := d.Client().Resume(ctx, agent.Target); err != nil || !r.Resumed {
+		t.Errorf("resume: %+v, %v", r, err)
+	}
+}

@@ -1,10 +1,14 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"termio/internal/api"
 )
 
 // longCommand is the length, in bytes, past which a command is not typed: a terminal
@@ -18,7 +22,7 @@ func (s *session) commandLine(command string) (string, error) {
 	if len(command) <= longCommand {
 		return command, nil
 	}
-	file := s.h.commandFile(s)
+	file := s.h.commandFile(s.id)
 	if err := os.WriteFile(file, []byte(command+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the command into a file: %w", err)
 	}
@@ -31,8 +35,16 @@ func (s *session) commandLine(command string) (string, error) {
 }
 
 // commandFile is where a session's long command lies until the session ends.
-func (h *Host) commandFile(s *session) string {
-	return filepath.Join(h.env.StateDir, "run-"+string(s.id))
+func (h *Host) commandFile(id api.SessionID) string {
+	return filepath.Join(h.env.StateDir, "run-"+string(id))
+}
+
+// removeCommand removes the file of a session that has ended: what people run may hold
+// what nobody else should read.
+func (h *Host) removeCommand(id api.SessionID) {
+	if err := os.Remove(h.commandFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.log.Warn("command file not removed", "session", id.Short(), "error", err)
+	}
 }
 
 // quoted makes a path one word for a shell.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -296,6 +297,36 @@ func (d *Daemon) processes() map[int]string {
 		left[pid] = strings.TrimRight(strings.ReplaceAll(string(args), "\x00", " "), " ")
 	}
 	return left
+}
+
+// Crash kills the daemon whole, keeper and host at once, and starts the next one. What
+// ran in its terminals loses them.
+func (d *Daemon) Crash() {
+	d.t.Helper()
+	was, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	// A stopped keeper does not see its host's end, and starts no other one.
+	for _, hit := range []struct {
+		pid int
+		sig syscall.Signal
+	}{{was.KeeperPID, syscall.SIGSTOP}, {was.HostPID, syscall.SIGKILL}, {was.KeeperPID, syscall.SIGKILL}} {
+		if err := syscall.Kill(hit.pid, hit.sig); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	ctx := d.Context()
+	d.awaitKeeper(ctx)
+	for { // until the last holder of the listening socket is gone
+		var dialer net.Dialer
+		c, err := dialer.DialContext(ctx, "unix", d.Paths.Socket)
+		if err != nil {
+			break
+		}
+		_ = c.Close()
+	}
+	d.start()
 }
 
 // Processes are the command lines of the living processes that the daemon's sessions
