@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,6 +236,48 @@ func TestReportSilent(t *testing.T) {
 	case p := <-got:
 		t.Errorf("posted %+v", p)
 	default:
+	}
+}
+
+// An agent outlives the daemon that it was started under, and its environment stays as
+// it was: a report goes where the daemon of now listens.
+func TestReportFindsTheNextDaemon(t *testing.T) {
+	root, err := os.MkdirTemp("", "tc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	home := filepath.Join(root, strings.Repeat("long", 30)) // past what a socket's path may take
+	environ := []string{"TERMIO_HOME=" + home, "TERMIO_SESSION=" + testSession}
+	before := ""
+	for _, tmp := range []string{filepath.Join(root, "a"), filepath.Join(root, "b")} {
+		if err := os.Mkdir(tmp, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		p, err := config.NewPaths(home, tmp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.EnsureDirs(); err != nil {
+			t.Fatal(err)
+		}
+		if p.Socket == before {
+			t.Fatalf("the daemon is where it was: %s", p.Socket)
+		}
+		before = p.Socket
+		got := reportHost(t, p)
+		post(t, Report{State: "working"}, environ, nil)
+		select {
+		case <-got:
+		case <-testContext(t).Done():
+			t.Errorf("no report came to %s", p.Socket)
+		}
+		if err := os.RemoveAll(tmp); err != nil { // as a reboot does
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(tmp, nil, 0o600); err != nil { // and it is not to be had again
+			t.Fatal(err)
+		}
 	}
 }
 
