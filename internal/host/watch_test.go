@@ -3,6 +3,7 @@ package host_test
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -163,4 +164,68 @@ func TestStalled(t *testing.T) {
 		}
 		return e.Link == last
 	})
+}
+
+// A list, a watch's snapshot and an attached client at the same time show the same of
+// every session, whatever state it is in.
+func TestEveryViewShowsTheSame(t *testing.T) {
+	d := termtest.Start(t)
+	events := d.WatchAll()
+	want := map[string]api.Status{}
+	reach := func(link string, st api.Status) {
+		t.Helper()
+		events.AwaitStatus(link, st)
+		want[link] = st
+	}
+	reach(d.Run("cat"), api.Working)
+	idle := d.Run("cat")
+	events.AwaitStatus(idle, api.Working)
+	if _, err := d.Client().Send(d.Context(), idle, api.SendRequest{Keys: []string{"ctrl-d"}}); err != nil {
+		t.Fatal(err)
+	}
+	reach(idle, api.Idle)
+	reach(d.Spawn("[[until "+filepath.Join(d.Dir, "never")+"]]"), api.Working)
+	reach(d.Spawn("[[ask Which?|A|B]]"), api.NeedsYou)
+	reach(d.Spawn("[[subagent 1h looks around]]"), api.Done)
+
+	list, err := d.Client().List(d.Context(), listAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := d.Watch(url.Values{})
+	if len(list.Sessions) != len(want) {
+		t.Errorf("%d sessions in the list, want %d", len(list.Sessions), len(want))
+	}
+	for _, s := range list.Sessions {
+		e := snapshot.Next()
+		if s.Status != want[s.Link] {
+			t.Errorf("list: %s is %s, want %s", s.Title, s.Status, want[s.Link])
+		}
+		if !e.Snapshot || e.Link != s.Link || e.Status != s.Status || e.Title != s.Title || e.Agent != s.Agent ||
+			e.Prompt != s.Prompt || e.Background != s.Background {
+			t.Errorf("the watch shows\n%+v, the list\n%+v", e, s)
+		}
+		screen := d.Screen(s.Link)
+		screen.Await("anything", func(string) bool { return true })
+		if h := screen.Hello; h.Target != s.Link || h.Status != s.Status || h.Title != s.Title || h.Agent != s.Agent {
+			t.Errorf("the attached client is told\n%+v, the list shows\n%+v", h, s)
+		}
+	}
+}
+
+// A stream that is asked for it says that it is alive when nothing else happens.
+func TestHeartbeat(t *testing.T) {
+	t.Parallel() // it takes the whole silence
+	d := termtest.Start(t)
+	closed := url.Values{"state": {"closed"}, "snapshot": {"0"}}
+	without := d.Watch(closed)
+	closed.Set("heartbeat", "1")
+	if line, ok := d.Watch(closed).Line(); line != api.Heartbeat+"\n" {
+		t.Errorf("line %q, %v", line, ok)
+	}
+	link := d.Run("true")
+	d.Close(link)
+	if e := without.Next(); e.Link != link {
+		t.Errorf("the other stream told %+v first", e)
+	}
 }
