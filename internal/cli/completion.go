@@ -218,7 +218,7 @@ func (a *App) completions(root *cobra.Command) {
 		"sessions explain": a.completeTargets(live, false), "sessions close": a.completeTargets(live, true),
 		"sessions resume": a.completeTargets(closed, false),
 		"sessions spawn":  noFiles, "sessions list": noFiles, "sessions watch": noFiles, "notify": noFiles,
-		"settings get": a.completeSettings, "settings set": a.completeSettings, "settings unset": a.completeSettings, "setup": noFiles, "doctor": noFiles, "daemon logs": noFiles, "skill": noFiles, "open": folders, "": folders,
+		"settings get": a.completeSettings, "settings set": a.completeSettings, "settings unset": a.completeSettings, "setup": noFiles, "uninstall": noFiles, "doctor": noFiles, "daemon logs": noFiles, "skill": noFiles, "open": folders, "": folders,
 	}
 	keys := []cobra.Completion{
 		"enter", "escape", "tab", "backspace", "delete", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "ctrl-c", "ctrl-d", "shift-tab",

@@ -44,7 +44,7 @@ you, your scripts and other agents can read, write, wait for and watch.
 	root.AddGroup(&cobra.Group{ID: "work", Title: "work:"}, &cobra.Group{ID: "agents", Title: "agents and hooks:"}, &cobra.Group{ID: "self", Title: "termio itself:"})
 	a.add(root, "work", a.openCmd(), a.sessionsCmd(), a.attachCmd(), a.notifyCmd(), a.demoCmd())
 	a.add(root, "agents", a.agentsCmd(), a.agentCmd())
-	a.add(root, "self", a.setupCmd(), a.doctorCmd(), a.skillCmd(), a.settingsCmd(), a.daemonCmd(), a.completionCmd(), a.manCmd(), a.versionCmd(), a.demoAgentCmd())
+	a.add(root, "self", a.setupCmd(), a.doctorCmd(), a.skillCmd(), a.settingsCmd(), a.daemonCmd(), a.completionCmd(), a.manCmd(), a.uninstallCmd(), a.versionCmd(), a.demoAgentCmd())
 	a.completions(root)
 	return root
 }
