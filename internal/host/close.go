@@ -199,6 +199,7 @@ func (h *Host) restart(ctx context.Context, l launch) (*session, error) {
 	if err := h.store.PutSession(l.rec); err != nil {
 		return nil, err
 	}
+	h.late.remove(l.rec.ID)
 	s := h.newSession(l.rec, l.man, l.project)
 	if err := h.startIn(ctx, s, plan, l.size); err != nil {
 		s.cancel()

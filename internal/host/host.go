@@ -60,6 +60,7 @@ type Host struct {
 	files   *integrate.Installer // edits other programs' files
 	notes   *notify.Notifier
 	stalls  stallWatch
+	late    lateClosings
 	started time.Time
 
 	ctx     context.Context // ends with the host
@@ -234,10 +235,14 @@ func (h *Host) CheckControl() error {
 	return api.NewError(api.Disabled, "session control is off; termio settings set session-control on switches it on")
 }
 
-// asAPI gives an error of the inside a code, unless it has one.
+// asAPI gives an error of the inside a code, unless it has one. What the machine
+// cannot do now is no defect of ours.
 func asAPI(code api.Code, doing string, err error) *api.Error {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return e
+	}
+	if code == api.Internal && Unable(err) {
+		code = api.Unavailable
 	}
 	return api.NewError(code, fmt.Sprintf("%s: %v", doing, err))
 }

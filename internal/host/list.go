@@ -31,7 +31,7 @@ func (h *Host) List(c Caller, ended bool) (api.ListReply, error) {
 	if !ended {
 		return reply, nil
 	}
-	all, err := h.store.Sessions(store.Filter{ProjectID: sc.project.ID, Closed: true})
+	all, err := h.records(store.Filter{ProjectID: sc.project.ID, Closed: true})
 	if err != nil {
 		return reply, err
 	}

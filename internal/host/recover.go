@@ -67,7 +67,9 @@ func (h *Host) lostSession(rec store.Session, p store.Project) {
 	if m, ok := h.catalogue().Find(rec.AgentID); ok {
 		e.Agent = m.Name
 	}
-	if err := h.store.CloseSession(rec.ID, store.Closing{ClosedAt: now, Reason: reason}, &e); err != nil {
+	c := store.Closing{ClosedAt: now, Reason: reason}
+	if err := h.store.CloseSession(rec.ID, c, &e); err != nil {
+		h.late.add(rec.ID, c, e)
 		h.log.Error("session not closed", "session", rec.ID.Short(), "error", err)
 	}
 	h.removeCommand(rec.ID)

@@ -225,3 +225,42 @@ func TestDaemonKilledWhole(t *testing.T) {
 		t.Errorf("resume: %+v, %v", r, err)
 	}
 }
+
+// An end that the database does not take has come all the same: it stands in the list
+// of ended sessions at once, and in the database as soon as that works again. What
+// cannot be begun meanwhile is the machine's trouble, not a defect of ours.
+func TestEndThatCannotBeStored(t *testing.T) {
+	t.Parallel() // each write of the daemon waits for seconds
+	d := termtest.Start(t)
+	ctx := d.Context()
+	events := d.WatchAll()
+	link := d.Run("cat")
+	events.AwaitStatus(link, api.Working)
+	unlock := d.LockDatabase()
+	d.Close(link)
+	if e := events.AwaitStatus(link, api.Closed); e.Reason != "closed" {
+		t.Errorf("event %+v", e)
+	}
+	ended := func() {
+		t.Helper()
+		list, err := d.Client().List(ctx, client.ListOptions{Closed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Sessions) != 1 || list.Sessions[0].Status != api.Closed || list.Sessions[0].Reason != "closed" {
+			t.Errorf("list: %+v", list.Sessions)
+		}
+	}
+	ended()
+	if _, err := d.Client().Run(ctx, api.RunRequest{Command: "cat"}); api.CodeOf(err) != api.Unavailable {
+		t.Errorf("run: %v", err)
+	}
+	unlock()
+	ended()
+	d.KillHost()
+	ended()
+	closed := d.Watch(url.Values{"since": {"0"}, "snapshot": {"0"}, "state": {"closed"}})
+	if e := closed.Next(); e.Link != link || e.Reason != "closed" {
+		t.Errorf("event %+v", e)
+	}
+}

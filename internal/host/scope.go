@@ -264,7 +264,7 @@ func notLive(id api.SessionID) error {
 
 // findEnded resolves an address among the sessions that have ended.
 func (h *Host) findEnded(sc scope, target string) (store.Session, error) {
-	all, err := h.store.Sessions(store.Filter{ProjectID: sc.project.ID, Closed: true})
+	all, err := h.records(store.Filter{ProjectID: sc.project.ID, Closed: true})
 	if err != nil {
 		return store.Session{}, err
 	}

@@ -132,7 +132,7 @@ func (s *session) publish() {
 		err := s.h.bus.publish(s.origin(), &t.event, func(e *api.Event) error {
 			switch e.Status {
 			case api.Closed:
-				return s.h.store.CloseSession(s.id, s.closingOf(t), e)
+				return s.storeEnd(t, e)
 			case api.Stalled:
 				return s.h.store.AppendEvent(e)
 			}
@@ -191,6 +191,16 @@ func (s *session) completeDialog(t *transition) {
 		t.event.Dialog = s.machine.Dialog()
 		t.event.Prompt = t.run.man.Prompt(s.viewLocked(), t.event.Dialog)
 	}
+}
+
+// storeEnd stores how the session ended, or has that stored later.
+func (s *session) storeEnd(t *transition, e *api.Event) error {
+	c := s.closingOf(t)
+	err := s.h.store.CloseSession(s.id, c, e)
+	if err != nil {
+		s.h.late.add(s.id, c, *e)
+	}
+	return err
 }
 
 func (s *session) origin() origin { return origin{s.id, s.project.ID, s.created} }

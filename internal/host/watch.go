@@ -97,6 +97,15 @@ func (b *bus) publish(o origin, e *api.Event, store func(*api.Event) error) erro
 	return err
 }
 
+// record stores an event that everybody was told of when it could not be stored.
+func (b *bus) record(e *api.Event, store func(*api.Event) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := store(e)
+	b.seq = max(b.seq, e.Seq)
+	return err
+}
+
 // restore puts the last word of a session that an earlier host ran.
 func (b *bus) restore(o origin, e api.Event) {
 	b.mu.Lock()

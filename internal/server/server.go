@@ -226,6 +226,8 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, v any, err error)
 		writeJSON(w, e.Code.HTTPStatus(), e)
 	case errors.Is(err, context.Canceled):
 		writeJSON(w, api.Unavailable.HTTPStatus(), api.NewError(api.Unavailable, "the daemon is closing; the session goes on"))
+	case host.Unable(err):
+		writeJSON(w, api.Unavailable.HTTPStatus(), api.NewError(api.Unavailable, err.Error()))
 	default:
 		s.log.Error("call failed", "method", r.Method, "path", r.URL.Path, "error", err)
 		writeJSON(w, api.Internal.HTTPStatus(), api.NewError(api.Internal, fmt.Sprintf("%v; the daemon's log may say more", err)))

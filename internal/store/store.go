@@ -31,6 +31,7 @@ const maxEvents = 10000
 var (
 	ErrDamaged = errors.New("the database is damaged")
 	ErrBusy    = errors.New("the database is in use by another program")
+	ErrFull    = errors.New("the disk is full")
 )
 
 // A Store is an open database file.
@@ -122,6 +123,7 @@ func (s *Store) explain(doing string, err error) error {
 			err = fmt.Errorf("%w (%w)", ErrBusy, err)
 			hint = "end that program and try again"
 		case lib.SQLITE_FULL:
+			err = fmt.Errorf("%w (%w)", ErrFull, err)
 			hint = "make room on the disk and try again"
 		case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
 			hint = "check the owner and the mode of the file and its folder"

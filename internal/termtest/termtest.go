@@ -13,6 +13,7 @@ package termtest
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"net"
@@ -327,6 +328,30 @@ func (d *Daemon) Crash() {
 		_ = c.Close()
 	}
 	d.start()
+}
+
+// LockDatabase keeps the daemon from writing to its database, as a full disk would,
+// until unlock is called.
+func (d *Daemon) LockDatabase() (unlock func()) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", d.Paths.DB) // the store's own driver
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { _ = db.Close() })
+	conn, err := db.Conn(d.Context())
+	if err == nil {
+		_, err = conn.ExecContext(d.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		d.t.Fatalf("lock the database: %v", err)
+	}
+	return func() {
+		d.t.Helper()
+		if _, err := conn.ExecContext(d.Context(), "ROLLBACK"); err != nil {
+			d.t.Fatalf("unlock the database: %v", err)
+		}
+	}
 }
 
 // Processes are the command lines of the living processes that the daemon's sessions
