@@ -65,7 +65,7 @@ func New(environ []string, roles Roles) *App {
 
 // Run runs the command that the arguments name. Its error goes to PrintError.
 func (a *App) Run(ctx context.Context, args []string) error {
-	root := a.rootCmd()
+	root := a.rootCmd(args)
 	if len(args) > 2 && args[0] == "sessions" && args[1] == "spawn" {
 		rest, err := joinWorktree(args[2:])
 		if err != nil {

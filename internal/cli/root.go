@@ -14,8 +14,42 @@ import (
 	"termio/internal/config"
 )
 
-// rootCmd is the whole tree.
-func (a *App) rootCmd() *cobra.Command {
+// A branch is a command right under the root. It is built when it is wanted, for
+// each call pays for what is built.
+type branch struct {
+	name, group string
+	build       func() *cobra.Command
+}
+
+// The groups of the root's help.
+var groups = []*cobra.Group{
+	{ID: "work", Title: "work:"}, {ID: "agents", Title: "agents and hooks:"}, {ID: "self", Title: "termio itself:"},
+}
+
+func (a *App) branches() []branch {
+	return []branch{
+		{"open", "work", a.openCmd},
+		{"sessions", "work", a.sessionsCmd},
+		{"attach", "work", a.attachCmd},
+		{"notify", "work", a.notifyCmd},
+		{"demo", "work", a.demoCmd},
+		{"agents", "agents", a.agentsCmd},
+		{"agent", "agents", a.agentCmd},
+		{"setup", "agents", a.setupCmd},
+		{"skill", "agents", a.skillCmd},
+		{"demo-agent", "agents", a.demoAgentCmd},
+		{"settings", "self", a.settingsCmd},
+		{"daemon", "self", a.daemonCmd},
+		{"doctor", "self", a.doctorCmd},
+		{"completion", "self", a.completionCmd},
+		{"man", "self", a.manCmd},
+		{"version", "self", a.versionCmd},
+		{"uninstall", "self", a.uninstallCmd},
+	}
+}
+
+// rootCmd is the tree: all of it, or only the branch that the arguments begin with.
+func (a *App) rootCmd(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "termio [DIR]",
 		Short: "Run many AI coding agents side by side, in real terminals that outlive every window",
@@ -41,20 +75,22 @@ you, your scripts and other agents can read, write, wait for and watch.
 	})
 	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(a.helpCmd(root))
-	root.AddGroup(&cobra.Group{ID: "work", Title: "work:"}, &cobra.Group{ID: "agents", Title: "agents and hooks:"}, &cobra.Group{ID: "self", Title: "termio itself:"})
-	a.add(root, "work", a.openCmd(), a.sessionsCmd(), a.attachCmd(), a.notifyCmd(), a.demoCmd())
-	a.add(root, "agents", a.agentsCmd(), a.agentCmd())
-	a.add(root, "self", a.setupCmd(), a.doctorCmd(), a.skillCmd(), a.settingsCmd(), a.daemonCmd(), a.completionCmd(), a.manCmd(), a.uninstallCmd(), a.versionCmd(), a.demoAgentCmd())
+	root.AddGroup(groups...)
+	all := a.branches()
+	for _, b := range all {
+		// The manual is written from the whole tree.
+		if len(args) > 0 && args[0] == b.name && b.name != "man" {
+			all = []branch{b}
+			break
+		}
+	}
+	for _, b := range all {
+		cmd := b.build()
+		cmd.GroupID = b.group
+		root.AddCommand(cmd)
+	}
 	a.completions(root)
 	return root
-}
-
-// add puts commands under a parent, in a group of its help.
-func (a *App) add(parent *cobra.Command, group string, cmds ...*cobra.Command) {
-	for _, c := range cmds {
-		c.GroupID = group
-		parent.AddCommand(c)
-	}
 }
 
 // jsonFlag gives a command its --json.
