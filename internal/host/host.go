@@ -241,7 +241,7 @@ func asAPI(code api.Code, doing string, err error) *api.Error {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return e
 	}
-	if code == api.Internal && Unable(err) {
+	if (code == api.Internal || code == api.BadRequest) && Unable(err) {
 		code = api.Unavailable
 	}
 	return api.NewError(code, fmt.Sprintf("%s: %v", doing, err))
