@@ -46,6 +46,22 @@ func becomes(st api.Status, turn uint64) func(*waitStory) {
 	}
 }
 
+// asks is a dialog that opens, or one that is told of again.
+func asks(number uint64) func(*waitStory) {
+	return func(s *waitStory) {
+		s.t.status, s.t.dialogSeq = api.NeedsYou, number
+		s.w.status(s.now, s.t, nil)
+	}
+}
+
+// answers is a text that went in as the answer to a dialog.
+func answers(number uint64) func(*waitStory) {
+	return func(s *waitStory) {
+		s.t.status, s.t.dialogSeq = api.NeedsYou, number
+		s.w.submitted(submission{at: s.now, turn: s.t, answers: number})
+	}
+}
+
 func sent(s *waitStory) {
 	s.w.typing("echo hello")
 	s.w.submitted(submission{at: s.now, turn: s.t})
@@ -123,6 +139,21 @@ func TestWaiter(t *testing.T) {
 			name:  "it asks before it takes any text",
 			story: []moment{{sec(1), becomes(api.NeedsYou, 0)}},
 			at:    1, status: api.NeedsYou,
+		},
+		{
+			name:  "an answer closes the dialog",
+			story: []moment{{0, answers(1)}, {sec(0.1), asks(1)}, {sec(1), becomes(api.Working, 1)}, {sec(8), becomes(api.Done, 1)}},
+			at:    8, status: api.Done,
+		},
+		{
+			name:  "an answer that the dialog did not take",
+			story: []moment{{0, answers(1)}, {sec(0.1), asks(1)}, {sec(2), asks(1)}},
+			at:    5, status: api.NeedsYou,
+		},
+		{
+			name:  "an answer that leads to the next question",
+			story: []moment{{0, answers(1)}, {sec(0.1), asks(1)}, {sec(2), asks(2)}},
+			at:    2, status: api.NeedsYou,
 		},
 		{
 			name:  "idle, and done a moment later",
