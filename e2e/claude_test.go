@@ -2,11 +2,14 @@ package e2e_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"termio/internal/api"
@@ -14,6 +17,9 @@ import (
 
 // claude is the agent's id in the catalogue.
 const claude = "claudeCode"
+
+// claudeSettings is the file of the person's settings, in which hooks stand.
+const claudeSettings = ".claude/settings.json"
 
 // newClaude makes a world in which Claude Code is installed and has been used
 // before: its first-run questions are answered, the project is trusted, and it asks
@@ -37,7 +43,7 @@ func newClaude(t *testing.T) *world {
 		"DISABLE_TELEMETRY=1",
 	)
 	w.claudeConfig(key, w.project)
-	w.writeJSON(".claude/settings.json", map[string]any{
+	w.writeJSON(claudeSettings, map[string]any{
 		"permissions": map[string]any{"defaultMode": "default"},
 	})
 	return w
@@ -60,17 +66,14 @@ func (w *world) claudeConfig(key string, trusted ...string) {
 	})
 }
 
-// liveStatus has termio write its hooks into the agent's settings, and checks that
-// the person's own are still there.
-func (w *world) liveStatus() {
+// setUp has termio write its hooks into the agent's settings, as a new user would,
+// and checks that the person's own are still there.
+func (w *world) setUp() {
 	w.t.Helper()
-	if r := w.termio("settings", "set", "live-status", "on"); r.exit != 0 {
+	if r := w.termio("setup", "--yes"); r.exit != 0 {
 		w.t.Fatal(r)
 	}
-	data, err := os.ReadFile(filepath.Join(w.home, ".claude", "settings.json"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := w.read(claudeSettings)
 	var settings struct {
 		Permissions struct{ DefaultMode string }
 		Hooks       map[string]any
@@ -137,7 +140,7 @@ func labels(d *api.Dialog) []string {
 func eachChannel(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Run("with hooks", func(t *testing.T) {
 		w := newClaude(t)
-		w.liveStatus()
+		w.setUp()
 		test(t, w)
 	})
 	t.Run("without hooks", func(t *testing.T) {
@@ -233,7 +236,7 @@ func TestClaudePermissionDenied(t *testing.T) {
 
 func TestClaudeResumeContinuesTheConversation(t *testing.T) {
 	w := newClaude(t)
-	w.liveStatus()
+	w.setUp()
 	first := w.spawn(claude, "remember the walnut")
 	before := w.asked("remember the walnut")
 
@@ -339,6 +342,32 @@ func TestClaudeQuestion(t *testing.T) {
 	})
 }
 
+// What setup writes, the agent takes: it shows no dialog about it, it knows the skill,
+// and when it is taken out again the settings are what they were.
+func TestClaudeSetup(t *testing.T) {
+	w := newClaude(t)
+	before := w.read(claudeSettings)
+	w.setUp()
+	if first := w.spawn(claude, "remember the walnut"); first.Status != api.Done {
+		t.Errorf("got %+v, want done", first)
+	}
+	skill := w.read(".claude/skills/termio/SKILL.md")
+	_, description, _ := strings.Cut(string(skill), "\ndescription: ")
+	description, _, _ = strings.Cut(description, "\n")
+	if request := w.asked("remember the walnut"); description == "" || !strings.Contains(string(request.Body), description[:min(len(description), 60)]) {
+		t.Errorf("the model was not told of the skill %q", description)
+	}
+	if r := w.termio("setup", "--no"); r.exit != 0 {
+		t.Fatal(r)
+	}
+	if after := w.read(claudeSettings); !bytes.Equal(after, before) {
+		t.Errorf("the settings became\n%s, were\n%s", after, before)
+	}
+	if _, err := os.Stat(filepath.Join(w.home, ".claude", "skills", "termio")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the skill is still there: %v", err)
+	}
+}
+
 // A folder that the agent was never trusted with: the prompt waits until a person
 // has said yes, and is not typed into the dialog.
 func TestClaudeTrustDialog(t *testing.T) {
@@ -361,7 +390,7 @@ func TestClaudeTrustDialog(t *testing.T) {
 // Return submits, newlines do not; nothing of a long prompt is lost.
 func TestClaudeLongPrompt(t *testing.T) {
 	w := newClaude(t)
-	w.liveStatus()
+	w.setUp()
 	first := w.spawn(claude, "begin")
 	var lines []string
 	for i := range 400 {
@@ -382,7 +411,7 @@ func TestClaudeLongPrompt(t *testing.T) {
 // turn.
 func TestClaudeQueuesWhileWorking(t *testing.T) {
 	w := newClaude(t)
-	w.liveStatus()
+	w.setUp()
 	var started api.StartReply
 	w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
 	w.held("gate")
@@ -398,4 +427,45 @@ func TestClaudeQueuesWhileWorking(t *testing.T) {
 		t.Errorf("done without the transcript's end: %+v", done)
 	}
 	w.asked("second, while busy")
+}
+
+// The host is killed in the middle of a turn. The agent notices nothing, and whoever
+// watches is told of the turn's end by the next host.
+func TestClaudeOutlivesTheHost(t *testing.T) {
+	eachChannel(t, func(t *testing.T, w *world) {
+		var started api.StartReply
+		w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
+		w.held("gate")
+		watch := w.watch()
+		watch.until(started.Target, api.Working)
+		before := w.row(started.Target)
+
+		first := w.daemon()
+		if err := syscall.Kill(first.HostPID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		after := w.row(started.Target)
+		if after.Status != api.Working || after.PID != before.PID || after.Conversation != before.Conversation {
+			t.Errorf("listed as %+v, was %+v", after, before)
+		}
+		if second := w.daemon(); second.HostPID == first.HostPID || second.KeeperPID != first.KeeperPID || second.HostStarts != first.HostStarts+1 {
+			t.Errorf("the daemon is %+v, was %+v", second, first)
+		}
+		w.model.Release("gate")
+		watch.until(started.Target, api.Done)
+		if next := w.send(started.Target, "go on"); next.Status != api.Done || w.reply(next) != "You said: go on" {
+			t.Errorf("got %+v, %q", next, w.reply(next))
+		}
+	})
+}
+
+// daemon is what the daemon says of itself.
+func (w *world) daemon() api.DaemonReply {
+	w.t.Helper()
+	r := w.termio("daemon", "status", "--json")
+	var reply api.DaemonReply
+	if err := json.Unmarshal([]byte(r.stdout), &reply); r.exit != 0 || err != nil {
+		w.t.Fatalf("%v\n%v", r, err)
+	}
+	return reply
 }

@@ -154,6 +154,16 @@ func (w *world) write(name, content string) {
 	}
 }
 
+// read gives a file of the home.
+func (w *world) read(name string) []byte {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.home, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return data
+}
+
 // writeJSON puts a value into the home as a JSON file.
 func (w *world) writeJSON(name string, v any) {
 	w.t.Helper()
