@@ -55,7 +55,7 @@ is termio agents list.`,
 		Short: "Print the JSON Schema of manifests",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.Out.Write(agent.Schema())
+			_, err := a.out().Write(agent.Schema())
 			return err
 		},
 	}
@@ -84,7 +84,7 @@ func (a *App) printAgents(v api.AgentsReply) {
 		}
 		rows[i] = []string{clean(ag.ID), clean(ag.Name), clean(hooks), clean(where)}
 	}
-	table(a.Out, width(a.Out), []string{"ID", "NAME", "HOOKS", "COMMAND"}, rows, func(_, _ int, cell string) string { return cell })
+	table(a.out(), width(a.Out), []string{"ID", "NAME", "HOOKS", "COMMAND"}, rows, func(_, _ int, cell string) string { return cell })
 	for _, ag := range v.Agents {
 		for _, warning := range ag.Warnings {
 			fmt.Fprintf(a.Err, "warning: %s: %s\n", clean(ag.ID), clean(warning))

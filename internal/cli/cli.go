@@ -56,6 +56,45 @@ type App struct {
 
 	environ []string
 	json    bool
+	answer  *answer // made by out
+}
+
+// An answer is standard output as printers see it. It keeps the first error of a
+// write: an answer that has not arrived is a failure, whatever led to it.
+type answer struct {
+	file *os.File
+	err  error
+}
+
+func (o *answer) Write(p []byte) (int, error) {
+	n, err := o.file.Write(p)
+	if err != nil && o.err == nil {
+		o.err = &outputError{err}
+	}
+	return n, err
+}
+
+// An outputError is an answer that could not be written; it goes to standard error
+// in any case.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return fmt.Sprintf("the answer could not be written: %v", rootCause(e.err)) }
+func (e *outputError) Unwrap() error { return e.err }
+
+// out is where answers go.
+func (a *App) out() io.Writer {
+	if a.answer == nil {
+		a.answer = &answer{file: a.Out}
+	}
+	return a.answer
+}
+
+// outputErr is why an answer has not arrived, or nil.
+func (a *App) outputErr() error {
+	if a.answer == nil {
+		return nil
+	}
+	return a.answer.err
 }
 
 // New makes an App over the process's own streams and environment.
@@ -76,11 +115,14 @@ func (a *App) Run(ctx context.Context, args []string) error {
 	}
 	root.SetArgs(args)
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
+	root.SetOut(a.out())
 	root.SetErr(a.Err)
 	err := root.ExecuteContext(ctx)
 	if err != nil && wantsJSON(args) {
 		a.json = true // a bad flag may have hidden it from the parser
+	}
+	if unwritten := a.outputErr(); unwritten != nil {
+		return unwritten
 	}
 	return err
 }
@@ -95,7 +137,8 @@ func (a *App) PrintError(err error) {
 	case err == nil, errors.Is(err, ErrTimedOut), errors.Is(err, errPrinted):
 		return
 	}
-	if a.json {
+	_, unwritten := errors.AsType[*outputError](err)
+	if a.json && !unwritten {
 		a.printJSON(boundary(err))
 		return
 	}
@@ -152,7 +195,7 @@ func wantsJSON(args []string) bool {
 
 // printJSON prints a value as one line.
 func (a *App) printJSON(v any) {
-	enc := json.NewEncoder(a.Out)
+	enc := json.NewEncoder(a.out())
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v)
 }
@@ -163,7 +206,7 @@ func (a *App) print(v any, text func(w io.Writer)) {
 		a.printJSON(v)
 		return
 	}
-	text(a.Out)
+	text(a.out())
 }
 
 // env reads the environment; the first error of it is the command's.

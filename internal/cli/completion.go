@@ -43,7 +43,7 @@ puts them where the shell finds them and says what else it needs.`,
 			Use:   shell,
 			Short: "Print the completions for " + shell,
 			Args:  noArgs,
-			RunE:  func(cmd *cobra.Command, _ []string) error { return writeCompletion(cmd.Root(), a.Out, shell) },
+			RunE:  func(cmd *cobra.Command, _ []string) error { return writeCompletion(cmd.Root(), a.out(), shell) },
 		})
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -116,7 +116,7 @@ func (a *App) installCompletion(cmd *cobra.Command, env config.Env, shell string
 	if _, err := config.EditFile(file, 0o644, func([]byte) ([]byte, error) { return script.Bytes(), nil }); err != nil {
 		return fmt.Errorf("install completions: %w", err)
 	}
-	fmt.Fprintln(a.Out, "installed", file)
+	fmt.Fprintln(a.out(), "installed", file)
 	if also != "" {
 		fmt.Fprintln(a.Err, also)
 	}

@@ -108,7 +108,7 @@ func (a *App) daemonStatus(ctx context.Context, start bool) error {
 		return err
 	}
 	a.print(v, func(w io.Writer) {
-		fmt.Fprintf(w, "running: version %s, for %s\n", clean(v.Version), age(v.StartedAt, time.Now()))
+		fmt.Fprintf(w, "running: version %s, since %s\n", clean(v.Version), time.UnixMilli(v.StartedAt).Format(time.DateTime))
 		fmt.Fprintf(w, "socket: %s\n", clean(v.Socket))
 		fmt.Fprintf(w, "processes: keeper %d, host %d (started %s)\n", v.KeeperPID, v.HostPID, times(v.HostStarts))
 		fmt.Fprintf(w, "%s, %s attached, %s\n", count(v.Sessions, "live session"), count(v.Clients, "client"), count(v.Watchers, "watcher"))

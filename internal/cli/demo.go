@@ -345,7 +345,7 @@ func (f *fleet) list(ctx context.Context, _ []string) error {
 	for i := range v.Sessions {
 		v.Sessions[i].Title = parted(v.Sessions[i].Title)
 	}
-	f.app.printList(f.app.Out, v, false)
+	f.app.printList(v, false)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -29,7 +30,7 @@ func (a *App) help(cmd *cobra.Command, _ []string) {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s <command> --help tells more of each.\n", cmd.CommandPath())
 	}
-	_, _ = io.WriteString(a.Out, b.String())
+	_, _ = io.WriteString(a.out(), b.String())
 }
 
 // useLine is the command line in one line.
@@ -124,4 +125,24 @@ func wrap(text string, limit int) string {
 		b.WriteString(word)
 	}
 	return b.String()
+}
+
+// flagFault says what is wrong with a flag, in the words of the command line.
+func flagFault(err error) string {
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f, want := e.GetFlag(), "a value of another kind"
+		switch f.Value.Type() {
+		case "bool":
+			want = "true or false"
+		case "int", "int64":
+			want = "a whole number"
+		default:
+			return fmt.Sprintf("--%s cannot be %q: %v", f.Name, e.GetValue(), e.Unwrap())
+		}
+		return fmt.Sprintf("--%s cannot be %q: give %s", f.Name, e.GetValue(), want)
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return fmt.Sprintf("--%s needs a value", e.GetFlag().Name)
+	}
+	return err.Error()
 }

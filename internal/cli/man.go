@@ -19,7 +19,7 @@ func (a *App) manCmd() *cobra.Command {
 		Example: "  termio man >~/.local/share/man/man1/termio.1",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(a.Out, manual(cmd.Root()))
+			_, err := io.WriteString(a.out(), manual(cmd.Root()))
 			return err
 		},
 	}

@@ -71,7 +71,7 @@ you, your scripts and other agents can read, write, wait for and watch.
 	a.jsonFlag(root)
 	root.SetVersionTemplate("termio {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(cmd, api.BadRequest, "%v", err)
+		return usage(cmd, api.BadRequest, "%s", flagFault(err))
 	})
 	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(a.helpCmd(root))
@@ -204,7 +204,7 @@ func (a *App) listAt(cmd *cobra.Command, root string) error {
 	if err != nil {
 		return err
 	}
-	a.printList(a.Out, v, false)
+	a.printList(v, false)
 	return nil
 }
 

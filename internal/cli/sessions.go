@@ -158,7 +158,7 @@ func (a *App) listCmd() *cobra.Command {
 			if a.json {
 				a.printJSON(v)
 			} else {
-				a.printList(a.Out, v, o.All)
+				a.printList(v, o.All)
 			}
 			return nil
 		},
@@ -268,7 +268,7 @@ func (a *App) start(ctx context.Context, wait bool, payload string,
 			return err
 		}
 		if !a.json {
-			fmt.Fprintln(a.Out, v.Target)
+			fmt.Fprintln(a.out(), v.Target)
 		}
 		return a.finishWait(v, a.Err)
 	}
@@ -332,7 +332,7 @@ func (a *App) send(ctx context.Context, target string, req api.SendRequest) erro
 		if err != nil {
 			return err
 		}
-		return a.finishWait(v, a.Out)
+		return a.finishWait(v, a.out())
 	}
 	v, err := c.Send(ctx, target, req)
 	if err != nil {

@@ -3,14 +3,15 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"time"
 
 	"termio/internal/api"
 )
 
 // printList prints a table with the full link in every row.
-func (a *App) printList(w *os.File, v api.ListReply, all bool) {
+func (a *App) printList(v api.ListReply, all bool) {
+	w := a.out()
 	head := []string{"LINK", "AGENT", "STATUS", "TITLE"}
 	if all {
 		head = append([]string{"PROJECT"}, head...)
@@ -27,16 +28,16 @@ func (a *App) printList(w *os.File, v api.ListReply, all bool) {
 	rows := make([][]string, len(v.Sessions))
 	for i, s := range v.Sessions {
 		rows[i] = []string{s.Link, agentWord(s), string(s.Status), clean(s.Title) + " — " + clean(s.Description)}
-		if s.Reason != "" {
+		if !strings.Contains(s.Description, s.Reason) {
 			rows[i][3] += " (" + clean(s.Reason) + ")"
 		}
 		if all {
 			rows[i] = append([]string{clean(s.Project)}, rows[i]...)
 		}
 	}
-	colour := a.colours(w)
+	colour := a.colours(a.Out)
 	status := len(head) - 2
-	table(w, width(w), head, rows, func(row, col int, cell string) string {
+	table(w, width(a.Out), head, rows, func(row, col int, cell string) string {
 		if row >= 0 && col == status {
 			return paint(colour, v.Sessions[row].Status, cell)
 		}
@@ -66,7 +67,7 @@ func (a *App) printStart(v api.StartReply, payload string) {
 		a.printJSON(v)
 		return
 	}
-	fmt.Fprintln(a.Out, v.Target)
+	fmt.Fprintln(a.out(), v.Target)
 	switch {
 	case v.Fresh:
 		fmt.Fprintf(a.Err, "nothing to resume: started %q afresh\n", clean(v.Title))

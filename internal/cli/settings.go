@@ -246,7 +246,7 @@ func (a *App) printSettings(v api.SettingsReply, names []string) error {
 	}
 	f := reflect.ValueOf(v.Settings)
 	for _, s := range chosen {
-		fmt.Fprintf(a.Out, "%-20s %s\n", s.name, settingText(s, f.Field(s.field)))
+		fmt.Fprintf(a.out(), "%-20s %s\n", s.name, settingText(s, f.Field(s.field)))
 	}
 	if len(names) == 0 {
 		fmt.Fprintln(a.Err, "in", clean(v.File))

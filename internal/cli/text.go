@@ -92,31 +92,48 @@ func paint(on bool, s api.Status, text string) string {
 	return text
 }
 
-// table writes rows in columns as wide as their widest cell, below a head unless
-// that is empty; the last column is neither padded nor, on a terminal, longer
-// than the line.
+// roomy is how many cells the last column of a table wants beside the others.
+const roomy = 40
+
+// table writes rows in columns as wide as their widest cell; the last column is
+// not padded. On a terminal, where limit is the line's cells, the last column is
+// cut to the line; where that leaves too little, it gets a line of its own below.
 func table(w io.Writer, limit int, head []string, rows [][]string, paintCell func(row, col int, padded string) string) {
-	var widths []int
-	for _, r := range append([][]string{head}, rows...) {
-		widths = append(widths, make([]int, max(0, len(r)-len(widths)))...)
-		for i, cell := range r {
-			widths[i] = max(widths[i], cells(cell))
+	last := len(head) - 1
+	if last < 0 && len(rows) > 0 {
+		last = len(rows[0]) - 1
+	}
+	widths, before, longest := make([]int, last+1), 0, 0
+	for i := range widths {
+		if len(head) > 0 {
+			widths[i] = cells(head[i])
+		}
+		for _, r := range rows {
+			widths[i] = max(widths[i], cells(r[i]))
+		}
+		if i < last {
+			before += widths[i] + 2
+		} else {
+			longest = widths[i]
 		}
 	}
+	below := limit > 0 && before+min(longest, roomy) > limit
 	line := func(n int, r []string) {
 		var b strings.Builder
-		used := 0
-		for i, cell := range r {
-			if i == len(r)-1 {
-				if limit > 0 {
-					cell = cutCells(cell, max(limit-used, 1))
-				}
-			} else {
-				cell += strings.Repeat(" ", widths[i]-cells(cell)+2)
-			}
-			used += cells(cell)
-			b.WriteString(paintCell(n, i, cell))
+		for i, cell := range r[:last] {
+			b.WriteString(paintCell(n, i, cell+strings.Repeat(" ", widths[i]-cells(cell)+2)))
 		}
+		text, room := r[last], limit-before
+		if below {
+			fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+			b.Reset()
+			b.WriteString("  ")
+			room = limit - 2
+		}
+		if limit > 0 {
+			text = cutCells(text, max(room, 1))
+		}
+		b.WriteString(paintCell(n, last, text))
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
 	if len(head) > 0 {

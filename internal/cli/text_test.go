@@ -51,15 +51,26 @@ LINK                 AGENT  TITLE
 termio://session/1   日本   a long title that goes on
 termio://session/22  é      日本語日本語日本語
 `},
-		{"narrow", 40, `
+		{"wide enough", 54, `
 LINK                 AGENT  TITLE
-termio://session/1   日本   a long titl…
-termio://session/22  é      日本語日本…
+termio://session/1   日本   a long title that goes on
+termio://session/22  é      日本語日本語日本語
 `},
-		{"narrower than a link", 10, `
-LINK                 AGENT  …
-termio://session/1   日本   …
-termio://session/22  é      …
+		{"narrow", 40, `
+LINK                 AGENT
+  TITLE
+termio://session/1   日本
+  a long title that goes on
+termio://session/22  é
+  日本語日本語日本語
+`},
+		{"narrower than a link", 16, `
+LINK                 AGENT
+  TITLE
+termio://session/1   日本
+  a long title …
+termio://session/22  é
+  日本語日本語…
 `},
 	}
 	for _, tt := range tests {

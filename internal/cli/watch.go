@@ -83,15 +83,17 @@ func (a *App) watch(cmd *cobra.Command, o client.WatchOptions) error {
 	return c.Watch(ctx, o, func(l client.Line) error {
 		switch {
 		case l.Heartbeat:
-			return writeLine(a.Out, api.Heartbeat)
+			return writeLine(a.out(), api.Heartbeat)
 		case l.Lost != nil && a.json:
 			a.printJSON(l.Lost)
+			return a.outputErr()
 		case l.Lost != nil:
 			fmt.Fprintf(a.Err, "warning: the events from %d to %d are no longer kept; what follows is the state now\n", l.Lost.Since+1, l.Lost.Oldest-1)
 		case a.json:
 			a.printJSON(l.Event)
+			return a.outputErr()
 		default:
-			return writeLine(a.Out, eventText(*l.Event, colour))
+			return writeLine(a.out(), eventText(*l.Event, colour))
 		}
 		return nil
 	})
