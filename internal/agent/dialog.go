@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"termio/internal/api"
@@ -46,7 +47,10 @@ const (
 
 // defaultOption knows the usual forms of an option's row: a mark, a number, a box
 // to tick, a label, in a frame or not.
-var defaultOption, _ = NewPattern(`^[\s│┃]*(?:(?P<mark>[❯›▶▸→])\s*)?(?:(?P<number>\d{1,2})[.)]\s+)?(?:\[(?P<box>.)\]\s)?(?P<label>[^\s│┃].*?)[\s│┃]*$`)
+var defaultOption = sync.OnceValue(func() Pattern {
+	p, _ := NewPattern(`^[\s│┃]*(?:(?P<mark>[❯›▶▸→])\s*)?(?:(?P<number>\d{1,2})[.)]\s+)?(?:\[(?P<box>.)\]\s)?(?P<label>[^\s│┃].*?)[\s│┃]*$`)
+	return p
+})
 
 // FindDialog looks for a dialog of the agent on the screen. What it goes by is where
 // things stand: option lines under a question, one of them with the live mark, a
@@ -201,7 +205,7 @@ func (o optionRow) follows(below optionRow) bool {
 func (r *DialogRule) option(row string, y int) (optionRow, bool) {
 	p := r.Option
 	if !p.set() {
-		p = defaultOption
+		p = defaultOption()
 	}
 	g, ok := p.groups(row)
 	if !ok || isRuling(row) {

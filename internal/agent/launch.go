@@ -46,7 +46,7 @@ var ErrConversation = errors.New("not the id of a conversation")
 // ValidConversation reports whether id can be one: a short token that is no flag and
 // no path, whatever it is put into.
 func ValidConversation(id string) bool {
-	return len(id) <= maxConversation && idPattern.MatchString(id) && !strings.Contains(id, "..")
+	return len(id) <= maxConversation && idPattern().MatchString(id) && !strings.Contains(id, "..")
 }
 
 // Plan makes the launch of a session. The words come in this order: command, bypass

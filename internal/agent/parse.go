@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"termio/internal/api"
 )
@@ -248,27 +249,33 @@ func editDistance(a, b string) int {
 // Checks of single texts: each gives a reason, or "" when all is well.
 
 var (
-	idPattern       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
-	tintPattern     = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
+	idPattern       = compiled(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	variablePattern = compiled(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+	tintPattern     = compiled(`^#[0-9A-Fa-f]{6}$`)
 )
 
+// compiled compiles a pattern of ours when it is first used: whatever runs before
+// main also runs in each hook of an agent.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 func checkID(s string) string {
-	if len(s) > 64 || !idPattern.MatchString(s) {
+	if len(s) > 64 || !idPattern().MatchString(s) {
 		return fmt.Sprintf("must be up to 64 letters, digits, '-', '_' and '.', not %q", s)
 	}
 	return ""
 }
 
 func checkVariable(s string) string {
-	if !variablePattern.MatchString(s) {
+	if !variablePattern().MatchString(s) {
 		return fmt.Sprintf("must be the name of a variable, not %q", s)
 	}
 	return ""
 }
 
 func checkTint(s string) string {
-	if !tintPattern.MatchString(s) {
+	if !tintPattern().MatchString(s) {
 		return fmt.Sprintf("must be a colour like #d97757, not %q", s)
 	}
 	return ""
@@ -377,7 +384,7 @@ func checkHooks(n *node, say func(*node, string, string)) {
 	}
 	// These names end up as arguments of the installed command.
 	for _, key := range []string{"conversation", "tool", "promptTitle"} {
-		if v := n.get(key); v != nil && !fieldPattern.MatchString(v.text()) {
+		if v := n.get(key); v != nil && !fieldPattern().MatchString(v.text()) {
 			say(v, key, fmt.Sprintf("must be a field or a dotted key path, not %q", v.text()))
 		}
 	}
@@ -390,7 +397,7 @@ func checkHooks(n *node, say func(*node, string, string)) {
 	}
 }
 
-var fieldPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+var fieldPattern = compiled(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // elements are a list's nodes; none when n is no list.
 func (n *node) elements() []*node {

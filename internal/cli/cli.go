@@ -78,7 +78,9 @@ func (o *answer) Write(p []byte) (int, error) {
 // in any case.
 type outputError struct{ err error }
 
-func (e *outputError) Error() string { return fmt.Sprintf("the answer could not be written: %v", rootCause(e.err)) }
+func (e *outputError) Error() string {
+	return fmt.Sprintf("the answer could not be written: %v", rootCause(e.err))
+}
 func (e *outputError) Unwrap() error { return e.err }
 
 // out is where answers go.

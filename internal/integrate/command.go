@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"termio/internal/agent"
 )
@@ -28,13 +29,13 @@ func reportCommand(exe string, h *agent.Hooks, e agent.HookEvent, more ...string
 }
 
 // plainWord is a word that a shell leaves alone.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]+$`) })
 
 // quote makes a word of any text, for a POSIX shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func quoteIfNeeded(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return quote(s)
