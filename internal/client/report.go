@@ -17,7 +17,7 @@ import (
 const (
 	reportBudget = time.Second
 	eventBudget  = 500 * time.Millisecond // of it, for the event on standard input
-	lastDrain    = 20 * time.Millisecond  // for a writer to close after a whole event
+	lastDrain    = 20 * time.Millisecond  // without a byte, for a writer to go on or to close
 )
 
 // maxReport is how much of an event is sent on. What names the conversation, the
@@ -99,7 +99,7 @@ func (r Report) Post(environ []string, stdin, stdout int) {
 		}
 	}
 	if r.ReadsEvent() {
-		drain(stdin, time.Now().Add(lastDrain))
+		drain(stdin, now.Add(reportBudget))
 	}
 	if r.Reply {
 		// Not through os.Stdout, which would end the process on a closed pipe.
@@ -195,14 +195,21 @@ func readEvent(fd int, deadline time.Time) []byte {
 	return event
 }
 
-// drain reads to the end of standard input, but not for long: most writers
-// close at once, and some never do.
+// drain reads to the end of standard input while something comes, but not for long
+// without: most writers close at once, and some never do.
 func drain(fd int, deadline time.Time) {
 	if isDevice(fd) {
 		return
 	}
 	buf := make([]byte, 64<<10)
-	for readable(fd, deadline) && read(fd, buf) > 0 {
+	for {
+		until := time.Now().Add(lastDrain)
+		if until.After(deadline) {
+			until = deadline
+		}
+		if !readable(fd, until) || read(fd, buf) <= 0 {
+			return
+		}
 	}
 }
 

@@ -219,7 +219,9 @@ func TestReportSilent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stdin, fed := piped(t, func(w *os.File) error { _, err := w.WriteString("{}"); _ = w.Close(); return err })
+			// More than a pipe holds: an agent that nobody reads from would hang.
+			event := []byte(`{"tool_response":"` + strings.Repeat("x", 256<<10) + `"}`)
+			stdin, fed := piped(t, func(w *os.File) error { _, err := w.Write(event); _ = w.Close(); return err })
 			start := time.Now()
 			if out := post(t, Report{State: tt.state, Event: "x"}, tt.environ, stdin); out != "" {
 				t.Errorf("printed %q", out)
@@ -227,8 +229,13 @@ func TestReportSilent(t *testing.T) {
 			if d := time.Since(start); d > reportBudget {
 				t.Errorf("took %s", d)
 			}
-			if err := <-fed; err != nil {
-				t.Errorf("the hook's caller: %v", err)
+			select {
+			case err := <-fed:
+				if err != nil {
+					t.Errorf("the hook's caller: %v", err)
+				}
+			case <-testContext(t).Done():
+				t.Error("the hook's caller hangs")
 			}
 		})
 	}
