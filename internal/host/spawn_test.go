@@ -117,6 +117,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 			t.Errorf("spawn: %v", err)
 		}
 	}
+	d.KillHost() // which brings to light what the database holds beside the living
 	list, err := d.Client().List(d.Context(), client.ListOptions{Closed: true})
 	if err != nil {
 		t.Fatal(err)
