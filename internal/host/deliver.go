@@ -412,9 +412,16 @@ func (d *delivery) press() error {
 	}
 	s.ownDraft = !d.enter && d.text != ""
 	d.before = s.takenLocked()
+	ahead := s.behind > 0
+	switch {
+	case d.before.status != api.Working:
+		s.behind = 0
+	case d.enter && d.text != "":
+		s.behind++
+	}
 	s.typedLocked(now)
 	if d.waiter != nil && (d.enter || len(d.keys) > 0) {
-		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), screen: d.baselineLocked()})
+		d.waiter.submitted(submission{at: now, turn: s.turnStateLocked(), ahead: ahead, screen: d.baselineLocked()})
 	}
 	s.mu.Unlock()
 	if len(p) == 0 {
@@ -512,15 +519,21 @@ func (d *delivery) tookLocked() bool {
 	if s.closed || s.run != d.run {
 		return true
 	}
-	b := &d.before
-	c := s.look.composer
-	switch {
-	case s.machine.Turn() > b.turn, s.machine.Prompts() > b.prompts, s.lineCount > b.lines:
-		return true
-	case s.machine.Status() != b.status:
+	b, c := &d.before, s.look.composer
+	if s.machine.Prompts() > b.prompts {
 		return true
 	}
-	return d.drafted && s.look.count > b.looks && c.Found && c.Empty
+	if d.drafted {
+		// Where the text was seen in the composer, it has to be gone from there:
+		// whatever else moves may be the doing of the turn before.
+		if s.look.count == b.looks {
+			return false
+		}
+		if c.Found {
+			return c.Empty
+		}
+	}
+	return s.machine.Turn() > b.turn || s.lineCount > b.lines || s.machine.Status() != b.status
 }
 
 // again presses Return once more if the text still stands in the composer.

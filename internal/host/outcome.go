@@ -46,6 +46,7 @@ type waiter struct {
 	sentAt      time.Time
 	turnAtSend  uint64
 	inTurn      bool   // the session was working when the text was sent
+	ahead       bool   // others went in behind that turn before it: no turn's end tells that its own is over, only rest
 	answered    uint64 // number of the dialog that the text answers, while it is open; 0: none
 	seenWorking bool
 	moved       bool      // something beside the echo of the text
@@ -81,6 +82,7 @@ type submission struct {
 	at      time.Time
 	turn    turnState
 	answers uint64 // number of the dialog that the text is meant for; 0: none
+	ahead   bool   // other texts went in behind the running turn before it
 	arg     bool   // it was an argument of the program's start, and not typed
 	screen  string // what the screen showed when Return was pressed; "" where that tells nothing
 }
@@ -93,7 +95,7 @@ func (w *waiter) typing(text string) { w.echo = newEcho(text) }
 func (w *waiter) submitted(s submission) {
 	w.sentAt, w.lastOutput = s.at, s.at
 	w.turnAtSend, w.frontAtSend = s.turn.turn, s.turn.front
-	w.inTurn = s.turn.status == api.Working
+	w.inTurn, w.ahead = s.turn.status == api.Working, s.ahead
 	w.answered = s.answers
 	w.baseline = s.screen
 	// Of an argument there is no echo and no Return to be swallowed; and a
@@ -120,7 +122,7 @@ func (w *waiter) status(now time.Time, t turnState, change *transition) {
 	switch {
 	case t.status == api.Working:
 		w.seenWorking, w.rested = true, time.Time{}
-	case w.inTurn && w.queues && t.turn <= w.turnAtSend:
+	case w.inTurn && w.queues && (w.ahead || t.turn <= w.turnAtSend):
 		w.rested = now
 	case !w.inTurn && !w.seenWorking && t.turn <= w.turnAtSend:
 	case t.status == api.Idle:

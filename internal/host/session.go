@@ -57,6 +57,7 @@ type session struct {
 	typedAt  time.Time // when somebody last typed
 	seen     bool      // a person has looked since the turn ended
 	trouble  string
+	behind   int  // texts that went in behind a running turn since one went in at rest
 	ownDraft bool // what stands in the composer was typed by a send without Return
 
 	events    []vt.Event // scratch

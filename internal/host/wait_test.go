@@ -184,7 +184,7 @@ func TestWaitForAQueuedTurn(t *testing.T) {
 		got <- r
 	}()
 	screen := d.Screen(link)
-	screen.AwaitText("second turn]]") // it stands in the queue
+	screen.AwaitText("queued: [[work 500ms]]")
 	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,44 @@ func TestWaitForAQueuedTurn(t *testing.T) {
 	if r.Status != api.Done || r.CursorEnd == nil {
 		t.Fatalf("reply: %+v", r)
 	}
-	if lines := replyLines(t, r); !strings.Contains(lines, "the second turn") {
+	if lines := replyLines(t, r); !strings.Contains(lines, `"the second turn"`) {
+		t.Errorf("lines %s", lines)
+	}
+}
+
+// Of several texts that wait behind a running turn, each is waited for on its own.
+func TestWaitForTheLastOfSeveralQueued(t *testing.T) {
+	d := termtest.Start(t)
+	gate := filepath.Join(d.Dir, "go")
+	events := d.WatchAll()
+	link := d.Spawn("[[until " + gate + "]]")
+	events.AwaitStatus(link, api.Working)
+	client, ctx := d.Client(), d.Context()
+	first, err := client.Send(ctx, link, api.SendRequest{Text: "[[work 300ms]][[say the first behind it]]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Delivery != api.Queued {
+		t.Errorf("delivery %q, want queued", first.Delivery)
+	}
+	got := make(chan api.WaitReply, 1)
+	go func() {
+		r, err := client.SendWait(ctx, link, api.SendRequest{Text: "[[work 300ms]][[say the last of them]]"})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- r
+	}()
+	screen := d.Screen(link)
+	screen.AwaitText("queued: [[work 300ms]][[say the last")
+	if err := os.WriteFile(gate, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := <-got
+	if r.Status != api.Done || r.CursorEnd == nil {
+		t.Fatalf("reply: %+v", r)
+	}
+	if lines := replyLines(t, r); !strings.Contains(lines, `"the last of them"`) {
 		t.Errorf("lines %s", lines)
 	}
 }
