@@ -82,11 +82,21 @@ func (s *session) descriptionLocked(now time.Time) string {
 	return text
 }
 
+// closedFor says in a few words how long ago a session ended, and how unless it was
+// just closed.
+func closedFor(r store.Session, now time.Time) string {
+	text := fmt.Sprintf("closed %s ago", agent.Age(now.Sub(r.ClosedAt)))
+	if r.Reason != "" && r.Reason != reasonClosed {
+		text += ": " + r.Reason
+	}
+	return text
+}
+
 // endedInfo is the row of a session that has ended.
 func (h *Host) endedInfo(r store.Session, now time.Time) api.SessionInfo {
 	i := api.SessionInfo{
 		Link: r.ID.Link(), ID: r.ID.Short(), Title: h.recordTitle(r), Agent: r.AgentID, AgentID: r.AgentID,
-		Status: api.Closed, Description: fmt.Sprintf("closed %s ago: %s", agent.Age(now.Sub(r.ClosedAt)), r.Reason),
+		Status: api.Closed, Description: closedFor(r, now),
 		Transcript: r.Transcript, Cwd: r.Cwd, Reason: r.Reason, Conversation: r.Conversation, Since: r.ClosedAt.UnixMilli(),
 		Folder: r.Folder, Worktree: r.Worktree, ExitCode: r.ExitCode,
 	}

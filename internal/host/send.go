@@ -46,7 +46,7 @@ func parseKeys(names []string) ([]vt.Key, error) {
 	for _, name := range names {
 		k, err := vt.ParseKey(name)
 		if err != nil {
-			return nil, api.NewError(api.BadKey, fmt.Sprintf("key %q: %v; such as Enter, Escape, Up, ctrl+c, C-c, alt+x", printable(name), err))
+			return nil, api.NewError(api.BadKey, err.Error())
 		}
 		keys = append(keys, k)
 	}

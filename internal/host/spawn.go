@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"termio/internal/agent"
 	"termio/internal/api"
@@ -129,6 +130,9 @@ func checkWaiting(w api.Waiting) error {
 func checkText(text string, needed bool) error {
 	if needed && strings.TrimSpace(text) == "" {
 		return api.NewError(api.NoText, "the text is empty")
+	}
+	if needed && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsControl(r) && !unicode.IsSpace(r) }) {
+		return api.NewError(api.NoText, "the text holds nothing but control characters, which are not typed; sessions send --key presses keys")
 	}
 	if len(text) > MaxText {
 		return api.NewError(api.BadRequest, fmt.Sprintf("a text of %d bytes; at most %d go in at once: put it into a file and send its path", len(text), MaxText))
