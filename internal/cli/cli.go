@@ -130,7 +130,8 @@ func (a *App) Run(ctx context.Context, args []string) error {
 }
 
 // PrintError prints an error as the contract has it: the error object on
-// standard output with --json, one line on standard error without.
+// standard output with --json, text on standard error without, or where standard
+// output does not take it.
 func (a *App) PrintError(err error) {
 	if _, ended := errors.AsType[Exit](err); ended {
 		return
@@ -142,7 +143,9 @@ func (a *App) PrintError(err error) {
 	_, unwritten := errors.AsType[*outputError](err)
 	if a.json && !unwritten {
 		a.printJSON(boundary(err))
-		return
+		if a.outputErr() == nil {
+			return
+		}
 	}
 	// A refusal carries the question that is open, over several lines.
 	fmt.Fprintf(a.Err, "error: %s\n", strings.ReplaceAll(cleanBlock(message(err)), "\n", "\n  "))

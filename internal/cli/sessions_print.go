@@ -27,22 +27,39 @@ func (a *App) printList(v api.ListReply, all bool) {
 	fmt.Fprintf(w, "%s: %s\n", scope, count(len(v.Sessions), "session"))
 	rows := make([][]string, len(v.Sessions))
 	for i, s := range v.Sessions {
-		rows[i] = []string{s.Link, agentWord(s), string(s.Status), clean(s.Title) + " — " + clean(s.Description)}
-		if !strings.Contains(s.Description, s.Reason) {
-			rows[i][3] += " (" + clean(s.Reason) + ")"
-		}
+		rows[i] = []string{s.Link, agentWord(s), string(s.Status), doing(s, 0)}
 		if all {
 			rows[i] = append([]string{clean(s.Project)}, rows[i]...)
 		}
 	}
+	limit := width(a.Out)
+	if room := layOut(limit, head, rows).room; room > 0 {
+		for i, s := range v.Sessions {
+			rows[i][len(head)-1] = doing(s, room)
+		}
+	}
 	colour := a.colours(a.Out)
 	status := len(head) - 2
-	table(w, width(a.Out), head, rows, func(row, col int, cell string) string {
+	table(w, limit, head, rows, func(row, col int, cell string) string {
 		if row >= 0 && col == status {
 			return paint(colour, v.Sessions[row].Status, cell)
 		}
 		return cell
 	})
+}
+
+// doing is a session's title and what it is doing, in so many cells; 0 is no bound. Of
+// a long title enough is left out that the rest stays.
+func doing(s api.SessionInfo, room int) string {
+	const dash = " — "
+	title, rest := clean(s.Title), clean(s.Description)
+	if !strings.Contains(s.Description, s.Reason) {
+		rest += " (" + clean(s.Reason) + ")"
+	}
+	if room > 0 {
+		title = cutCells(title, max(room-cells(dash)-cells(rest), room/3, 1))
+	}
+	return title + dash + rest
 }
 
 // agentWord is the short name that a table has room for.
@@ -163,7 +180,7 @@ func (a *App) printFocus(v api.FocusReply) {
 // the one that counts.
 func (a *App) printExplain(v api.ExplainReply, now time.Time) {
 	a.print(v, func(w io.Writer) {
-		fmt.Fprintf(w, "%s\n%s, %s: %s for %s\n", v.Target, clean(v.Title), clean(v.Agent), v.Status, age(v.Since, now))
+		fmt.Fprintf(w, "%s\n%s, %s: %s %s\n", v.Target, clean(v.Title), clean(v.Agent), v.Status, lasting(v.Since, now))
 		fmt.Fprintf(w, "why: %s\n", clean(v.Why))
 		if v.Background > 0 {
 			fmt.Fprintf(w, "in the background: %s\n", count(v.Background, "task"))

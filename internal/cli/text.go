@@ -95,45 +95,62 @@ func paint(on bool, s api.Status, text string) string {
 // roomy is how many cells the last column of a table wants beside the others.
 const roomy = 40
 
-// table writes rows in columns as wide as their widest cell; the last column is
-// not padded. On a terminal, where limit is the line's cells, the last column is
-// cut to the line; where that leaves too little, it gets a line of its own below.
+// columns is how a table is laid out.
+type columns struct {
+	widths []int // of all but the last column
+	room   int   // cells for the last column; 0: no bound
+	below  bool  // the last column stands on a line of its own
+}
+
+// layOut fits a table into lines of so many cells; 0 is no bound.
+func layOut(limit int, head []string, rows [][]string) columns {
+	var c columns
+	for _, r := range append([][]string{head}, rows...) {
+		c.widths = append(c.widths, make([]int, max(0, len(r)-len(c.widths)))...)
+		for i, cell := range r {
+			c.widths[i] = max(c.widths[i], cells(cell))
+		}
+	}
+	last := max(0, len(c.widths)-1)
+	if limit == 0 || last == 0 {
+		c.widths, c.room = c.widths[:last], limit
+		return c
+	}
+	used := 0
+	for _, n := range c.widths[:last] {
+		used += n + 2
+	}
+	c.room = limit - used
+	if c.room < min(roomy, c.widths[last]) {
+		c.below, c.room = true, limit-2
+	}
+	c.widths, c.room = c.widths[:last], max(c.room, 1)
+	return c
+}
+
+// table writes rows in columns as wide as their widest cell, below a head unless
+// that is empty. The last column is not padded; on a terminal, of limit cells, it is
+// cut at the line's end, and where that leaves too little of it, it stands on an
+// indented line of its own. Without a terminal the limit is 0 and a row is a line.
 func table(w io.Writer, limit int, head []string, rows [][]string, paintCell func(row, col int, padded string) string) {
-	last := len(head) - 1
-	if last < 0 && len(rows) > 0 {
-		last = len(rows[0]) - 1
-	}
-	widths, before, longest := make([]int, last+1), 0, 0
-	for i := range widths {
-		if len(head) > 0 {
-			widths[i] = cells(head[i])
-		}
-		for _, r := range rows {
-			widths[i] = max(widths[i], cells(r[i]))
-		}
-		if i < last {
-			before += widths[i] + 2
-		} else {
-			longest = widths[i]
-		}
-	}
-	below := limit > 0 && before+min(longest, roomy) > limit
+	c := layOut(limit, head, rows)
 	line := func(n int, r []string) {
 		var b strings.Builder
+		last := len(c.widths)
 		for i, cell := range r[:last] {
-			b.WriteString(paintCell(n, i, cell+strings.Repeat(" ", widths[i]-cells(cell)+2)))
+			if i < last-1 || !c.below {
+				cell += strings.Repeat(" ", c.widths[i]-cells(cell)+2)
+			}
+			b.WriteString(paintCell(n, i, cell))
 		}
-		text, room := r[last], limit-before
-		if below {
-			fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-			b.Reset()
-			b.WriteString("  ")
-			room = limit - 2
+		if c.below {
+			b.WriteString("\n  ")
 		}
-		if limit > 0 {
-			text = cutCells(text, max(room, 1))
+		cell := r[last]
+		if c.room > 0 {
+			cell = cutCells(cell, c.room)
 		}
-		b.WriteString(paintCell(n, last, text))
+		b.WriteString(paintCell(n, last, cell))
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
 	if len(head) > 0 {
@@ -170,6 +187,14 @@ func age(ms int64, now time.Time) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// lasting says since when something is so.
+func lasting(ms int64, now time.Time) string {
+	if d := age(ms, now); d != "now" {
+		return "for " + d
+	}
+	return "since just now"
 }
 
 // indent puts a margin before each line of a block.

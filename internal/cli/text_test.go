@@ -94,6 +94,12 @@ func TestAge(t *testing.T) {
 			t.Errorf("%s ago is %q, want %q", ago, got, want)
 		}
 	}
+	if got := lasting(now.Add(-time.Minute).UnixMilli(), now); got != "for 1m" {
+		t.Errorf("a minute: %q", got)
+	}
+	if got := lasting(now.UnixMilli(), now); got != "since just now" {
+		t.Errorf("no time: %q", got)
+	}
 }
 
 func TestParseTimeout(t *testing.T) {
@@ -243,5 +249,25 @@ func fieldName(s setting) string {
 func TestSettingsTableIsWhole(t *testing.T) {
 	if got, want := len(settings), reflect.TypeFor[api.Settings]().NumField(); got != want {
 		t.Errorf("%d settings, and the type has %d", got, want)
+	}
+}
+
+// A long prompt is a title too, and must not hide what the session is doing.
+func TestDoing(t *testing.T) {
+	for _, tt := range []struct {
+		title, description, reason string
+		room                       int
+		want                       string
+	}{
+		{"fix the flaky login test", "runs go test for 12s", "", 0, "fix the flaky login test — runs go test for 12s"},
+		{"fix the flaky login test", "runs go test for 12s", "", 60, "fix the flaky login test — runs go test for 12s"},
+		{"fix the flaky login test", "runs go test for 12s", "", 40, "fix the flaky lo… — runs go test for 12s"},
+		{"fix the flaky login test", "runs go test for 12s", "", 24, "fix the… — runs go test for 12s"},
+		{"build", "closed 3s ago", "closed", 0, "build — closed 3s ago"},
+		{"build", "closed 3s ago", "exit code 1", 0, "build — closed 3s ago (exit code 1)"},
+	} {
+		if got := doing(api.SessionInfo{Title: tt.title, Description: tt.description, Reason: tt.reason}, tt.room); got != tt.want {
+			t.Errorf("%d cells: %q, want %q", tt.room, got, tt.want)
+		}
 	}
 }
