@@ -171,10 +171,10 @@ func (a *App) guard(cmd *exec.Cmd, words io.Reader, signals <-chan os.Signal, sa
 
 // afterReset goes on where vt's reset of the modes ends: the title from before,
 // the cursor's own colour, and a line below all that was drawn.
-const afterReset = "\x1b[23;2t\x1b]112\x1b\\\x1b[999;1H\r\n"
+const afterReset = "\x1b[23;2t\x1b]112\x1b\\\x1b[999;1H\n"
 
 // restoreTerminal gives the terminal back. Errors mean that it is gone.
 func restoreTerminal(in, out *os.File, saved *term.State) {
-	_, _ = out.Write(append(vt.AppendReset(nil), afterReset...))
 	_ = term.Restore(int(in.Fd()), saved)
+	_, _ = out.Write(append(vt.AppendReset(nil), afterReset...))
 }

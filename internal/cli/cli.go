@@ -56,7 +56,8 @@ type App struct {
 
 	environ []string
 	json    bool
-	answer  *answer // made by out
+	answer  *answer        // made by out
+	client  *client.Client // the last one dialled
 }
 
 // An answer is standard output as printers see it. It keeps the first error of a
@@ -123,10 +124,22 @@ func (a *App) Run(ctx context.Context, args []string) error {
 	if err != nil && wantsJSON(args) {
 		a.json = true // a bad flag may have hidden it from the parser
 	}
+	a.tellVersions()
 	if unwritten := a.outputErr(); unwritten != nil {
 		return unwritten
 	}
 	return err
+}
+
+// tellVersions tells a person that the daemon is of another version than the
+// command that has just called it.
+func (a *App) tellVersions() {
+	if a.client == nil || a.json || !isTerminal(a.Err) {
+		return
+	}
+	if v := a.client.DaemonVersion(); v != "" && v != config.Version {
+		fmt.Fprintf(a.Err, "hint: the daemon is version %s and this command %s; termio daemon restart replaces it, and sessions live on\n", clean(v), config.Version)
+	}
 }
 
 // PrintError prints an error as the contract has it: the error object on
@@ -238,9 +251,13 @@ func (a *App) dial(ctx context.Context, start bool) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, env.Paths, client.Options{
+	c, err := client.Dial(ctx, env.Paths, client.Options{
 		Session: env.Session, Cwd: cwd(), Timeout: env.CLITimeout, Start: start, Environ: a.environ,
 	})
+	if err == nil {
+		a.client = c
+	}
+	return c, err
 }
 
 // joined makes one text of several words.

@@ -45,7 +45,22 @@ needs it starts it. termio daemon alone is termio daemon status.`,
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.daemonStop(cmd.Context()) },
 	})
-	cmd.AddCommand(start, stop, status, a.daemonLogsCmd(), a.daemonRunCmd(), a.daemonHostCmd())
+	restart := a.jsonFlag(&cobra.Command{
+		Use:   "restart",
+		Short: "Replace the daemon by this version of the program; sessions live on",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.dial(cmd.Context(), true)
+			if err != nil {
+				return err
+			}
+			if err := c.Restart(cmd.Context(), ""); err != nil {
+				return err
+			}
+			return a.daemonStatus(cmd.Context(), false)
+		},
+	})
+	cmd.AddCommand(start, stop, restart, status, a.daemonLogsCmd(), a.daemonRunCmd(), a.daemonHostCmd())
 	return cmd
 }
 
@@ -118,7 +133,7 @@ func (a *App) daemonStatus(ctx context.Context, start bool) error {
 		warnings = append(warnings, v.Warning)
 	}
 	if v.Version != config.Version {
-		warnings = append(warnings, fmt.Sprintf("this command is version %s and the daemon %s", config.Version, v.Version))
+		warnings = append(warnings, fmt.Sprintf("this command is version %s and the daemon %s; termio daemon restart replaces it, and sessions live on", config.Version, v.Version))
 	}
 	a.warn(warnings)
 	return nil

@@ -26,6 +26,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,6 +60,8 @@ type Client struct {
 	opts  Options
 
 	resumeWithin, attachWithin time.Duration // constants but for tests
+
+	daemon atomic.Pointer[string] // version that the last reply came from
 }
 
 // Dial makes sure that something listens on the home's socket, starting a
@@ -80,6 +83,15 @@ func Dial(ctx context.Context, paths config.Paths, opts Options) (*Client, error
 		return nil, c.unreachable(err)
 	}
 	return c, c.start(ctx)
+}
+
+// DaemonVersion is the version of the daemon that answered last; "" before that, or
+// if it does not say.
+func (c *Client) DaemonVersion() string {
+	if v := c.daemon.Load(); v != nil {
+		return *v
+	}
+	return ""
 }
 
 // Paths is where the daemon's files lie.
@@ -229,6 +241,11 @@ func (c *Client) try(ctx context.Context, k call) (*reply, error) {
 	// failed write still leaves a reply to look for.
 	writeErr := req.Write(conn)
 	r.Response, err = http.ReadResponse(r.br, req)
+	if err == nil {
+		if v := r.Header.Get(api.HeaderDaemon); v != "" {
+			c.daemon.Store(&v)
+		}
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -213,10 +213,18 @@ func TestTargets(t *testing.T) {
 func TestNewerReply(t *testing.T) {
 	p := home(t)
 	serve(t, p, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(api.HeaderDaemon, "9.9")
 		_, _ = io.WriteString(w, `{"ok":true,"schema_version":1,"focused":"`+testLink+`","moved":{"x":1}}`)
 	}))
-	if v, err := dial(t, p).Focus(testContext(t), "x"); err != nil || v.Focused != testLink {
+	c := dial(t, p)
+	if v := c.DaemonVersion(); v != "" {
+		t.Errorf("version %s before any reply", v)
+	}
+	if v, err := c.Focus(testContext(t), "x"); err != nil || v.Focused != testLink {
 		t.Errorf("%+v, %v", v, err)
+	}
+	if v := c.DaemonVersion(); v != "9.9" {
+		t.Errorf("version %q", v)
 	}
 }
 

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/url"
+	"syscall"
+	"time"
 
 	"termio/internal/api"
 )
@@ -140,4 +142,32 @@ func (c *Client) Stop(ctx context.Context) (api.StopReply, error) {
 		return v, unavailable("the termio daemon ended its sessions but has not ended itself within %s; look at %s", patience, c.paths.Log)
 	}
 	return v, nil
+}
+
+// Restart replaces the host by one of the program exe, "" being the running one,
+// and returns when that answers. Sessions live on: the keeper holds them. Calls
+// that come meanwhile wait.
+func (c *Client) Restart(ctx context.Context, exe string) error {
+	d, err := c.Daemon(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := c.hostName(ctx, c.opts.Timeout)
+	if err != nil {
+		return err
+	}
+	if err := InstallProgram(c.paths, exe); err != nil {
+		return unavailable("cannot replace the termio daemon: %v", err)
+	}
+	if err := syscall.Kill(d.HostPID, syscall.SIGTERM); err != nil {
+		return unavailable("cannot end the termio daemon's process %d: %v", d.HostPID, err)
+	}
+	_, err = again(ctx, time.Now().Add(startTimeout), func(within time.Duration) (string, error) {
+		now, err := c.hostName(ctx, within)
+		if err == nil && now == before {
+			err = unavailable("the termio daemon's process %d does not end; look at %s", d.HostPID, c.paths.Log)
+		}
+		return now, err
+	})
+	return err
 }
