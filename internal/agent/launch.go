@@ -76,7 +76,7 @@ func Plan(in LaunchInput) (Launch, error) {
 		return Launch{}, err
 	}
 	argv = append(argv, words...)
-	if in.Prompt != "" && m.passes(in.Prompt) {
+	if in.Prompt != "" && m.PassesPrompt(in.Prompt) {
 		words, err := fill(m.PromptArg.Arg, map[string]string{"prompt": in.Prompt})
 		if err != nil {
 			return Launch{}, fmt.Errorf("prompt.arg of %s %w", m.ID, err)
@@ -88,8 +88,9 @@ func Plan(in LaunchInput) (Launch, error) {
 	return l, nil
 }
 
-// passes reports whether the prompt can be an argument.
-func (m *Manifest) passes(prompt string) bool {
+// PassesPrompt reports whether a launch gives the prompt to the agent as an argument,
+// so that it need not be typed.
+func (m *Manifest) PassesPrompt(prompt string) bool {
 	return m.PromptArg != nil &&
 		len(prompt) <= cmp.Or(m.PromptArg.MaxBytes, defaultPromptBytes) &&
 		!strings.Contains(prompt, "\x00")

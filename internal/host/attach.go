@@ -83,6 +83,10 @@ func (a *Attachment) Serve(conn net.Conn, in io.Reader) {
 	if !a.s.join(a) {
 		return
 	}
+	go func() { // a client that was told the end and stays is hung up on
+		<-a.done
+		_ = conn.SetReadDeadline(time.Now().Add(endPatience))
+	}()
 	err := a.receive(api.NewFrameReader(in))
 	a.s.leave(a)
 	a.s.log.Debug("client left", "reason", err)

@@ -8,6 +8,7 @@ import (
 
 	"termio/internal/agent"
 	"termio/internal/api"
+	"termio/internal/store"
 	"termio/internal/vt"
 )
 
@@ -180,6 +181,13 @@ func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 	}
 	d.transcript, d.cursor = s.cursor(d.run)
 	s.lines.mark() // an end that came late belongs to the turn before
+	if d.command {
+		// Before, not after: a host that is killed in between must not have the
+		// next one run the command twice.
+		if err := s.save(func(rec *store.Session) { rec.Prompted = true }); err != nil {
+			return "", err
+		}
+	}
 	if err := d.put(ctx); err != nil {
 		return "", err
 	}

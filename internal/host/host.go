@@ -108,6 +108,7 @@ func Open(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("open host: %w", err)
 	}
 	h.wg.Go(h.followKeeper)
+	h.wg.Go(func() { h.login.get(false) }) // so that the first spawn need not wait for it
 	h.wg.Go(h.recheckFiles)
 	return h, nil
 }

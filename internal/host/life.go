@@ -114,7 +114,7 @@ func (h *Host) plan(ctx context.Context, rec *store.Session, m *agent.Manifest, 
 	base := h.env.Environ
 	if !m.IsShell() {
 		// A login shell makes its own PATH; an agent is started without one.
-		base = withEnv(base, "PATH", h.login.get(ctx, false))
+		base = withEnv(base, "PATH", h.login.get(false))
 	}
 	plan, err := agent.Plan(agent.LaunchInput{
 		Manifest: m, Session: rec.ID, Conversation: rec.Conversation, Resume: resume, Prompt: prompt,
@@ -125,7 +125,7 @@ func (h *Host) plan(ctx context.Context, rec *store.Session, m *agent.Manifest, 
 		return plan, asAPI(api.StartFailed, "start "+m.Name, err)
 	}
 	if !m.IsShell() {
-		if plan.Argv[0], err = h.lookPath(ctx, plan.Argv[0], true); err != nil {
+		if plan.Argv[0], err = h.lookPath(plan.Argv[0], true); err != nil {
 			return plan, h.startFailed(m, err)
 		}
 	}

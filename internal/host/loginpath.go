@@ -36,12 +36,12 @@ type loginPath struct {
 // that was just done: a command that was not found may have been installed
 // since. The daemon's own entries follow the shell's, and are all there is
 // when the shell doesn't answer.
-func (l *loginPath) get(ctx context.Context, fresh bool) string {
+func (l *loginPath) get(fresh bool) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked.IsZero() || fresh && time.Since(l.asked) > askAgain {
 		own := lookup(l.env, "PATH")
-		path, err := askShell(ctx, l.shell, l.env)
+		path, err := askShell(l.shell, l.env)
 		if err != nil {
 			path = ""
 		}
@@ -52,8 +52,9 @@ func (l *loginPath) get(ctx context.Context, fresh bool) string {
 
 // askShell starts the shell as a terminal would, with its start files, and has
 // it print its environment. What the start files print comes before the marker.
-func askShell(ctx context.Context, shell string, env []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+func askShell(shell string, env []string) (string, error) {
+	// No caller's context: the answer is kept for all of them.
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, "-i", "-l", "-c", "echo "+askMarker+"; /usr/bin/env")
 	cmd.Env = env

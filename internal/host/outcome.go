@@ -13,7 +13,7 @@ const (
 	sameDialog    = 5 * time.Second         // an answered dialog that is still open then was not answered
 	stillFor      = 1500 * time.Millisecond // a plain terminal's screen that rests this long has settled
 	mergedAfter   = 3 * time.Second         // at rest this long: queued text was merged into the turn that ended
-	idleFor       = 500 * time.Millisecond  // a turn that ends in idle, not done, may be the agent's own end
+	idleFor       = time.Second             // a turn that ends in idle, not done, may be the agent's own end
 	stalledPrompt = "nothing moved within 5 s of Return: the input was swallowed or is still in the composer"
 )
 

@@ -103,7 +103,9 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 	s.live(o.Terminal, int(size.Cols), int(size.Rows))
 	s.mu.Lock()
 	s.replayLocked(o)
-	s.readyLocked()   // whatever it waited for, the host before saw it or not
+	if man.IsShell() || s.machine.Turn() > 0 {
+		s.readyLocked() // the host before saw it take input
+	}
 	s.lookLocked(now) // what the screen shows was stored with the last transition only
 	h.bus.restore(s.origin(), s.stateLocked())
 	s.lookSoonLocked(now)
@@ -112,9 +114,33 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 	s.wg.Go(s.read)
 	h.leads(s, 0, s.leader.PID)
 	s.exitedEarly()
+	s.deliverAgain()
 	if o.Exit != nil {
 		s.exited(*o.Exit)
 	}
+}
+
+// deliverAgain delivers the text that a session was started with, if the host before
+// was killed before it had typed it. What it may have typed is not typed twice.
+func (s *session) deliverAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &delivery{s: s, run: s.run, enter: true, first: true}
+	switch {
+	case s.closed || s.rec.Prompted:
+		return
+	case s.rec.Kind == store.KindRun && s.rec.Command != "":
+		d.text, d.command = s.rec.Command, true
+	case s.rec.Kind == store.KindAgent && s.rec.FirstPrompt != "" && s.machine.Turn() == 0 && s.machine.Prompts() == 0 && !s.run.man.PassesPrompt(s.rec.FirstPrompt):
+		d.text = s.rec.FirstPrompt
+		if s.rec.SpawnedBy != "" {
+			d.text = agent.Note(s.rec.SpawnedBy.Link(), d.text)
+		}
+	default:
+		return
+	}
+	s.log.Info("delivering what the host before had not")
+	d.startLocked()
 }
 
 // replayChunk is how many bytes are replayed at once: the screen keeps a bounded number

@@ -264,3 +264,37 @@ func TestEndThatCannotBeStored(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 }
+
+// What a session was started with is delivered once, also if the host is killed before
+// the agent or the shell takes input.
+func TestHostKilledBeforeDelivery(t *testing.T) {
+	t.Parallel()
+	t.Run("prompt", func(t *testing.T) {
+		d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("mount=1500ms", "early=drop"))
+		link := d.Spawn("the work")
+		d.KillHost()
+		d.Watch(url.Values{}).AwaitStatus(link, api.Done)
+		if got := d.Submitted(); len(got) != 1 || got[0] != "the work" {
+			t.Errorf("submitted %q", got)
+		}
+		d.KillHost()
+		if _, err := d.Client().SendWait(d.Context(), link, api.SendRequest{Text: "more"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Submitted(); len(got) != 2 {
+			t.Errorf("submitted %q", got)
+		}
+	})
+	t.Run("command", func(t *testing.T) {
+		d := termtest.Start(t)
+		d.WriteFile(filepath.Join(filepath.Dir(d.Paths.Home), ".profile"), 0o600, "sleep 1\n")
+		link := d.Run("echo once | tee -a ran; cat")
+		d.KillHost()
+		d.Screen(link).AwaitText("\nonce\n")
+		d.KillHost()
+		d.Screen(link).AwaitText("\nonce\n")
+		if got, err := os.ReadFile(filepath.Join(d.Dir, "ran")); err != nil || string(got) != "once\n" {
+			t.Errorf("ran: %q, %v", got, err)
+		}
+	})
+}

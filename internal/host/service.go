@@ -65,7 +65,7 @@ func (h *Host) Agents() (api.AgentsReply, error) {
 			Installed: m.IsShell(),
 		}
 		if !m.IsShell() {
-			if path, err := h.lookPath(h.ctx, m.Program(), false); err == nil {
+			if path, err := h.lookPath(m.Program(), false); err == nil {
 				i.Installed, i.Path = true, path
 			}
 		}

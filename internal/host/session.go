@@ -55,6 +55,7 @@ type session struct {
 	title    string // as the program set it
 	lastOut  time.Time
 	typedAt  time.Time // when somebody last typed
+	passedOn time.Time // when a notification of the program was last passed on
 	seen     bool      // a person has looked since the turn ended
 	trouble  string
 	behind   int  // texts that went in behind a running turn since one went in at rest
@@ -174,6 +175,8 @@ func (s *session) eventLocked(e *vt.Event, now time.Time) {
 		}
 	case vt.EventPrompt:
 		s.markLocked(e, now)
+	case vt.EventNotify:
+		s.passOnLocked(e, now)
 	}
 }
 

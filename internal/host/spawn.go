@@ -219,7 +219,7 @@ func (h *Host) chooseAgent(ctx context.Context, sc scope, word string) (*agent.M
 		return nil, api.NewError(api.BadAgent, fmt.Sprintf("the setting default-agent: %v", err))
 	}
 	m, ok := cat.Default(preferred, func(m *agent.Manifest) bool {
-		_, err := h.lookPath(ctx, m.Program(), false)
+		_, err := h.lookPath(m.Program(), false)
 		return err == nil
 	})
 	if !ok {
@@ -230,13 +230,13 @@ func (h *Host) chooseAgent(ctx context.Context, sc scope, word string) (*agent.M
 
 // lookPath finds a program where the person's login shell would. The program's own
 // name is its stable copy, so that a manifest may name it.
-func (h *Host) lookPath(ctx context.Context, program string, fresh bool) (string, error) {
+func (h *Host) lookPath(program string, fresh bool) (string, error) {
 	if program == "termio" {
 		return h.env.StableExe, nil
 	}
-	path, err := pty.LookPath(program, "", h.login.get(ctx, false))
+	path, err := pty.LookPath(program, "", h.login.get(false))
 	if err != nil && fresh {
-		path, err = pty.LookPath(program, "", h.login.get(ctx, true))
+		path, err = pty.LookPath(program, "", h.login.get(true))
 	}
 	return path, err
 }

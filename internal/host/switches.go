@@ -1,12 +1,15 @@
 package host
 
 import (
+	"time"
+
 	"slices"
 
 	"termio/internal/agent"
 	"termio/internal/api"
 	"termio/internal/integrate"
 	"termio/internal/notify"
+	"termio/internal/vt"
 )
 
 // switchesOf are the answers of settings that other programs' files depend on.
@@ -47,7 +50,7 @@ func (h *Host) installed(m *agent.Manifest) bool {
 	if m.IsShell() {
 		return true
 	}
-	_, err := h.lookPath(h.ctx, m.Program(), false)
+	_, err := h.lookPath(m.Program(), false)
 	return err == nil
 }
 
@@ -67,6 +70,23 @@ func (s *session) tell(e api.Event) {
 	if m, ok := notify.FromEvent(e, s.project.Name); ok {
 		s.h.notes.Notify(m)
 	}
+}
+
+// passOnEvery is how often a session's programs can reach the person's desktop.
+const passOnEvery = 5 * time.Second
+
+// passOnLocked passes on what a program asks its terminal to tell the person (OSC 9,
+// 777, 99), if nobody has the session on a screen.
+func (s *session) passOnLocked(e *vt.Event, now time.Time) {
+	if len(s.clients) > 0 || now.Sub(s.passedOn) < passOnEvery {
+		return
+	}
+	s.passedOn = now
+	title := s.titleLocked()
+	if e.Name != "" {
+		title = e.Name + " (" + title + ")"
+	}
+	s.h.notes.Notify(notify.Notification{Title: title, Body: e.Text, Link: s.id.Link(), Project: s.project.Name})
 }
 
 // notifyPerson sends what somebody wrote through every channel.

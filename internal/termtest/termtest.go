@@ -245,6 +245,11 @@ func (d *Daemon) end() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
+	for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: "} {
+		if strings.Contains(d.log(), sign) {
+			d.t.Errorf("the daemon's log has %q", sign)
+		}
+	}
 	if d.t.Failed() {
 		d.t.Logf("log of the daemon:\n%s", d.log())
 	}
