@@ -373,18 +373,28 @@ func (e *examination) log() {
 // gradeColour is the SGR of a grade.
 var gradeColour = map[grade]string{fine: "32", warning: "33", problem: "31"}
 
+// doctorMargin is how many cells stand before a finding's text.
+const doctorMargin = 19
+
 // printDoctor prints a line for each finding, and its next step below.
 func (a *App) printDoctor(v doctorReply) {
 	colour := a.colours(a.Out)
+	room := width(a.Out) - doctorMargin
+	below := func(text string) string { // lines that a terminal would break anywhere
+		if room < roomy {
+			return clean(text)
+		}
+		return strings.ReplaceAll(wrap(clean(text), room), "\n", "\n"+strings.Repeat(" ", doctorMargin))
+	}
 	a.print(v, func(w io.Writer) {
 		for _, f := range v.Findings {
 			state := fmt.Sprintf("%-8s", f.State)
 			if colour {
 				state = "\x1b[" + gradeColour[f.State] + "m" + state + "\x1b[m"
 			}
-			fmt.Fprintf(w, "%s %-9s %s\n", state, f.Check, clean(f.Text))
+			fmt.Fprintf(w, "%s %-9s %s\n", state, f.Check, below(f.Text))
 			if f.Next != "" {
-				fmt.Fprintf(w, "%19snext: %s\n", "", clean(f.Next))
+				fmt.Fprintf(w, "%*s%s\n", doctorMargin, "", below("next: "+f.Next))
 			}
 		}
 		fmt.Fprintf(w, "%s, %s\n", count(v.Problems, "problem"), count(v.Warnings, "warning"))

@@ -67,9 +67,9 @@ func (a *App) mayUninstall(cmd *cobra.Command, env config.Env, yes, purge bool) 
 	case a.json || !isTerminal(a.In):
 		return usage(cmd, api.BadRequest, "uninstall asks at a terminal only; --yes answers")
 	}
-	what := "Every session ends, the daemon stops, and termio's hooks, skill, link and completions go."
+	what := "Every session ends, the daemon stops, and the hooks, the skill, the link and the\ncompletions of termio go."
 	if purge {
-		what += "\nSo does all of " + a.homely(env.Home) + " but work trees: sessions cannot be resumed any more."
+		what += " So does all of " + a.homely(env.Home) + " but work trees:\nsessions cannot be resumed any more."
 	}
 	fmt.Fprintln(a.Err, what)
 	word, err := a.ask("Go on? yes, or Enter to leave everything as it is: ")
