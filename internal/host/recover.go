@@ -103,7 +103,7 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 	s.live(o.Terminal, int(size.Cols), int(size.Rows))
 	s.mu.Lock()
 	s.replayLocked(o)
-	if man.IsShell() || s.machine.Turn() > 0 {
+	if s.machine.Turn() > 0 || man.IsShell() && (rec.Kind != store.KindRun || rec.Prompted) {
 		s.readyLocked() // the host before saw it take input
 	}
 	s.lookLocked(now) // what the screen shows was stored with the last transition only
