@@ -163,7 +163,7 @@ func TestWaiter(t *testing.T) {
 		{
 			name:  "idle, and that is all",
 			story: []moment{{0, sent}, {sec(1), becomes(api.Working, 1)}, {sec(2), becomes(api.Idle, 1)}},
-			at:    2.5, status: api.Idle,
+			at:    2 + idleFor.Seconds(), status: api.Idle,
 		},
 		{
 			name: "queued behind a turn", kind: queues,
