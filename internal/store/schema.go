@@ -56,6 +56,15 @@ var migrations = []string{
 		seq   INTEGER PRIMARY KEY AUTOINCREMENT,
 		event TEXT NOT NULL
 	);`,
+
+	`ALTER TABLE sessions ADD COLUMN carry BLOB;
+	CREATE TABLE requests (
+		id         TEXT PRIMARY KEY,
+		session    TEXT NOT NULL,
+		created_at INTEGER NOT NULL DEFAULT 0,
+		text       TEXT NOT NULL DEFAULT '',
+		state      BLOB
+	);`,
 }
 
 // migrate brings the schema up to date. A file of a newer version is used as it is.

@@ -63,6 +63,9 @@ type Progress struct {
 	Cols, Rows  int    // cells
 	// Machine is the status machine's state. Nil leaves what is stored.
 	Machine []byte
+	// Carry is what else the host hands to the next one, in the host's own words. Nil
+	// leaves what is stored.
+	Carry []byte
 }
 
 // Closing is how a session ended; a zero ClosedAt is one that did not.
@@ -81,22 +84,24 @@ func (c Closing) Closed() bool { return !c.ClosedAt.IsZero() }
 const sessionColumns = `project_id, kind, agent_id, command, folder, worktree, spawned_by, created_at,
 	pid, pid_start, title, conversation, conversation_past, transcript, config_env, prompted,
 	status, status_since, seen, live_title, first_prompt, cwd, cols, rows, machine,
-	closed_at, reason, exit_code, exit_signal`
+	closed_at, reason, exit_code, exit_signal, carry`
 
 const putSession = `INSERT INTO sessions (id, ` + sessionColumns + `)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, COALESCE(?14, '[]'), ?15, COALESCE(?16, '{}'), ?17,
-		?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)
+		?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)
 	ON CONFLICT (id) DO UPDATE SET
 		project_id = ?2, kind = ?3, agent_id = ?4, command = ?5, folder = ?6, worktree = ?7, spawned_by = ?8, created_at = ?9,
 		pid = ?10, pid_start = ?11, title = ?12, conversation = ?13, conversation_past = COALESCE(?14, conversation_past),
 		transcript = ?15, config_env = COALESCE(?16, config_env), prompted = ?17,
 		status = ?18, status_since = ?19, seen = ?20, live_title = ?21, first_prompt = ?22, cwd = ?23, cols = ?24, rows = ?25,
-		machine = COALESCE(?26, machine), closed_at = ?27, reason = ?28, exit_code = ?29, exit_signal = ?30`
+		machine = COALESCE(?26, machine), closed_at = ?27, reason = ?28, exit_code = ?29, exit_signal = ?30,
+		carry = COALESCE(?31, carry)`
 
 // PutSession stores a session whole, new or known, and survives a power loss:
 // it is for who and what a session is, and for what it is bound to. A session
-// with a zero Closing that was closed is open again.
-func (s *Store) PutSession(v Session) error {
+// with a zero Closing that was closed is open again. The request that it is started
+// for, if there is one, is stored with it: both or neither.
+func (s *Store) PutSession(v Session, with ...Request) error {
 	past, err := jsonOrNil(v.ConversationPast, v.ConversationPast == nil)
 	if err != nil {
 		return fmt.Errorf("store session %s: %w", v.ID, err)
@@ -106,16 +111,21 @@ func (s *Store) PutSession(v Session) error {
 		return fmt.Errorf("store session %s: %w", v.ID, err)
 	}
 	return s.writeThrough(fmt.Sprintf("store session %s", v.ID), func(q *queries) error {
+		for _, r := range with {
+			if err := putRequest(q, r); err != nil {
+				return err
+			}
+		}
 		return q.exec(putSession,
 			string(v.ID), v.ProjectID, string(v.Kind), v.AgentID, v.Command, v.Folder, v.Worktree, string(v.SpawnedBy), millis(v.CreatedAt),
 			v.PID, v.PIDStart, v.Title, v.Conversation, past, v.Transcript, env, v.Prompted,
 			string(v.Status), millis(v.StatusSince), v.Seen, v.LiveTitle, v.FirstPrompt, v.Cwd, v.Cols, v.Rows, blobOrNil(v.Machine),
-			millis(v.ClosedAt), v.Reason, v.ExitCode, v.ExitSignal)
+			millis(v.ClosedAt), v.Reason, v.ExitCode, v.ExitSignal, blobOrNil(v.Carry))
 	})
 }
 
 const updateProgress = `UPDATE sessions SET status = ?2, status_since = ?3, seen = ?4, live_title = ?5, first_prompt = ?6,
-	cwd = ?7, cols = ?8, rows = ?9, machine = COALESCE(?10, machine) WHERE id = ?1`
+	cwd = ?7, cols = ?8, rows = ?9, machine = COALESCE(?10, machine), carry = COALESCE(?11, carry) WHERE id = ?1`
 
 // UpdateStatus stores how far a session is. A session that is not stored is an
 // error.
@@ -131,7 +141,7 @@ func (s *Store) Transition(id api.SessionID, p Progress, e *api.Event) error {
 
 func progress(q *queries, id api.SessionID, p Progress) error {
 	return mustChange(q.change(updateProgress, string(id), string(p.Status), millis(p.StatusSince), p.Seen, p.LiveTitle, p.FirstPrompt,
-		p.Cwd, p.Cols, p.Rows, blobOrNil(p.Machine)))
+		p.Cwd, p.Cols, p.Rows, blobOrNil(p.Machine), blobOrNil(p.Carry)))
 }
 
 // errAlreadyClosed ends a CloseSession that has nothing to do.
@@ -160,10 +170,13 @@ func (s *Store) CloseSession(id api.SessionID, c Closing, e *api.Event) error {
 	return err
 }
 
-// ForgetSession removes a session that never came to life: its start failed. It is
-// no error if there is none.
+// ForgetSession removes a session that never came to life, and the requests for it: its
+// start failed. It is no error if there is none.
 func (s *Store) ForgetSession(id api.SessionID) error {
 	return s.write(fmt.Sprintf("forget session %s", id), func(q *queries) error {
+		if err := q.exec("DELETE FROM requests WHERE session = ?", string(id)); err != nil {
+			return err
+		}
 		return q.exec("DELETE FROM sessions WHERE id = ?", string(id))
 	})
 }
@@ -229,7 +242,7 @@ func scanSession(scan scanner) (Session, error) {
 	err := scan(&v.ID, &v.ProjectID, &v.Kind, &v.AgentID, &v.Command, &v.Folder, &v.Worktree, &v.SpawnedBy, &created,
 		&v.PID, &v.PIDStart, &v.Title, &v.Conversation, &past, &v.Transcript, &env, &v.Prompted,
 		&v.Status, &since, &v.Seen, &v.LiveTitle, &v.FirstPrompt, &v.Cwd, &v.Cols, &v.Rows, &v.Machine,
-		&closed, &v.Reason, &exit, &v.ExitSignal)
+		&closed, &v.Reason, &exit, &v.ExitSignal, &v.Carry)
 	if err != nil {
 		return Session{}, err
 	}

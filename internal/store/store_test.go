@@ -134,7 +134,7 @@ func whole(p Project) Session {
 		ConversationPast: []string{"c0", "c1"}, Transcript: "/t.jsonl", ConfigEnv: map[string]string{"CODEX_HOME": "/c"}, Prompted: true,
 		Progress: Progress{
 			Status: api.NeedsYou, StatusSince: t0.Add(time.Second), Seen: true, LiveTitle: "live", FirstPrompt: "do it",
-			Cwd: "/src/a/b", Cols: 80, Rows: 24, Machine: []byte{0, 1, 255},
+			Cwd: "/src/a/b", Cols: 80, Rows: 24, Machine: []byte{0, 1, 255}, Carry: []byte("carried"),
 		},
 		Closing: Closing{ClosedAt: t0.Add(time.Hour), Reason: "exited", ExitCode: &code, ExitSignal: "SIGHUP"},
 	}
@@ -153,12 +153,12 @@ func TestSessionRoundTrip(t *testing.T) {
 
 	// Every field changes, and changes back to nothing.
 	empty := Session{ID: id(1), ProjectID: want.ProjectID, ConversationPast: []string{}, ConfigEnv: map[string]string{}}
-	empty.Machine = []byte{}
+	empty.Machine, empty.Carry = []byte{}, []byte{}
 	if err := s.PutSession(empty); err != nil {
 		t.Fatal(err)
 	}
 	got := session(t, s, 1)
-	got.Machine = append([]byte{}, got.Machine...)
+	got.Machine, got.Carry = append([]byte{}, got.Machine...), append([]byte{}, got.Carry...)
 	if diff := cmp.Diff(empty, got); diff != "" {
 		t.Error(diff)
 	}
@@ -174,7 +174,7 @@ func TestPutSessionLeavesWhatIsNotGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	less := want
-	less.ConversationPast, less.ConfigEnv, less.Machine = nil, nil, nil
+	less.ConversationPast, less.ConfigEnv, less.Machine, less.Carry = nil, nil, nil, nil
 	less.Title = "new"
 	if err := s.PutSession(less); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestSessionsFilter(t *testing.T) {
 func TestTransition(t *testing.T) {
 	s := newStore(t)
 	put(t, s, 1, addProject(t, s, "/a"))
-	p := Progress{Status: api.Working, StatusSince: t0, LiveTitle: "x", Cols: 10, Rows: 5, Machine: []byte("m")}
+	p := Progress{Status: api.Working, StatusSince: t0, LiveTitle: "x", Cols: 10, Rows: 5, Machine: []byte("m"), Carry: []byte("c")}
 	e := api.Event{Link: id(1).Link(), Status: api.Working}
 	if err := s.Transition(id(1), p, &e); err != nil {
 		t.Fatal(err)
@@ -511,15 +511,16 @@ func TestMigrations(t *testing.T) {
 	}
 
 	// A step that fails leaves the file at the version it had.
-	broken := append(migrations[:1:1], "ALTER TABLE sessions ADD COLUMN a TEXT; ALTER TABLE nothing ADD COLUMN b TEXT")
-	if _, err := open(file, broken, bootID(), maxEvents); err == nil || !strings.Contains(err.Error(), "version 2") {
+	n := len(migrations)
+	broken := append(migrations[:n:n], "ALTER TABLE sessions ADD COLUMN a TEXT; ALTER TABLE nothing ADD COLUMN b TEXT")
+	if _, err := open(file, broken, bootID(), maxEvents); err == nil || !strings.Contains(err.Error(), fmt.Sprint("version ", n+1)) {
 		t.Errorf("error %v", err)
 	}
-	if got := ask(t, file, "PRAGMA user_version"); got != "1" {
+	if got := ask(t, file, "PRAGMA user_version"); got != fmt.Sprint(n) {
 		t.Errorf("version %s", got)
 	}
 	// Several processes that start at once bring it up to date once.
-	next := append(migrations[:1:1], "ALTER TABLE sessions ADD COLUMN a TEXT NOT NULL DEFAULT 'x'")
+	next := append(migrations[:n:n], "ALTER TABLE sessions ADD COLUMN a TEXT NOT NULL DEFAULT 'x'")
 	var wg sync.WaitGroup
 	for range 5 {
 		wg.Go(func() {
@@ -534,7 +535,7 @@ func TestMigrations(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := ask(t, file, "SELECT a || (SELECT user_version FROM pragma_user_version) FROM sessions"); got != "x2" {
+	if got := ask(t, file, "SELECT a || (SELECT user_version FROM pragma_user_version) FROM sessions"); got != fmt.Sprint("x", n+1) {
 		t.Errorf("row and version %q", got)
 	}
 }
