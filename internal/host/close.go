@@ -41,7 +41,10 @@ func (s *session) close(reason string) {
 	}
 	s.mu.Unlock()
 	if !begun {
-		s.h.wg.Go(func() { s.endProcesses(s.h.ctx) })
+		s.h.wg.Go(func() {
+			s.checkpoint() // whatever host is there then, it ends the session
+			s.endProcesses(s.h.ctx)
+		})
 	}
 }
 
@@ -192,7 +195,8 @@ func (h *Host) restart(ctx context.Context, l launch) (*session, error) {
 		return nil, err
 	}
 	l.rec.Closing = store.Closing{}
-	l.rec.Status, l.rec.StatusSince, l.rec.Machine = api.Idle, time.Now(), nil
+	l.rec.Status, l.rec.StatusSince, l.rec.Machine = api.Idle, time.Now(), []byte{}
+	l.rec.Carry = newCarry()
 	if !l.man.IsShell() {
 		l.rec.Kind = store.KindAgent
 	}

@@ -46,6 +46,7 @@ func (h *Host) begin(ctx context.Context, l launch) (*session, agent.Launch, err
 		return nil, plan, err
 	}
 	l.rec.Cols, l.rec.Rows = int(l.size.Cols), int(l.size.Rows)
+	l.rec.Carry = newCarry()
 	if err := h.store.PutSession(l.rec); err != nil {
 		return nil, plan, err
 	}
@@ -69,12 +70,12 @@ func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size 
 		return h.startFailed(s.run.man, err)
 	}
 	s.live(term, int(size.Cols), int(size.Rows))
-	if err := s.save(nil); err != nil { // the process, so that the next host knows it
-		s.log.Error("process not stored", "error", err)
-	}
 	s.mu.Lock()
 	s.publishLocked(time.Now(), "")
 	s.mu.Unlock()
+	if err := s.save(nil); err != nil { // the process, so that the next host knows it
+		s.log.Error("process not stored", "error", err)
+	}
 	s.wg.Go(s.read)
 	h.leads(s, 0, s.leader.PID)
 	s.exitedEarly()
@@ -180,6 +181,7 @@ func (s *session) progressLocked() store.Progress {
 	if b, err := s.machine.MarshalState(); err == nil {
 		p.Machine = b
 	}
+	p.Carry = s.carryLocked()
 	return p
 }
 
@@ -355,6 +357,7 @@ func (s *session) promote(r *running, m *agent.Manifest, p pty.Proc) {
 	s.lines.follow("")
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tailed = carriedTranscript{}
 	if s.run == r && !s.closed {
 		s.log.Info("agent started by hand", "agent", m.ID, "pid", p.PID)
 		s.becomeLocked(m, p, true, "")
@@ -392,6 +395,10 @@ func (s *session) end(reason string) {
 	<-s.readEnded
 	now := time.Now()
 	s.mu.Lock()
+	if s.left { // the next host ends it
+		s.mu.Unlock()
+		return
+	}
 	if s.closing != "" {
 		reason = s.closing
 	}
@@ -446,7 +453,7 @@ func (s *session) letGo() {
 		s.mu.Unlock()
 		return
 	}
-	s.closed = true
+	s.closed, s.left = true, true
 	if s.look.timer != nil {
 		s.look.timer.Stop()
 	}
@@ -458,6 +465,7 @@ func (s *session) letGo() {
 	s.cancel()
 	s.term.Drain()
 	s.wg.Wait()
+	s.checkpoint()
 	_ = s.term.Close()
 }
 

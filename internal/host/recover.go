@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/json"
 	"os"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"termio/internal/keeper"
 	"termio/internal/pty"
 	"termio/internal/store"
-	"termio/internal/vt"
 )
 
 // recover makes sessions of what the keeper hands over: their records come from the
@@ -56,8 +56,12 @@ func (h *Host) recover() error {
 // lostSession closes the record of a session whose processes are gone.
 func (h *Host) lostSession(rec store.Session, p store.Project) {
 	reason := reasonLost
-	if h.store.Rebooted() {
+	var was carry
+	switch {
+	case h.store.Rebooted():
 		reason = "the machine was started anew"
+	case json.Unmarshal(rec.Carry, &was) == nil && was.Closing != "":
+		reason = was.Closing // it was being closed when the host was killed
 	}
 	now := time.Now()
 	e := api.Event{
@@ -101,14 +105,25 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 		size = pty.Size{Cols: uint16(max(rec.Cols, 1)), Rows: uint16(max(rec.Rows, 1))}
 	}
 	s.live(o.Terminal, int(size.Cols), int(size.Rows))
+	c, carried := s.readCarry(rec.Carry)
 	s.mu.Lock()
-	s.replayLocked(o)
-	if s.machine.Turn() > 0 || man.IsShell() && (rec.Kind != store.KindRun || rec.Prompted) {
-		s.readyLocked() // the host before saw it take input
+	if carried {
+		s.takeCarriedLocked(c)
+	} else {
+		c.Position = int64(o.Terminal.Ring().Head())
 	}
-	s.lookLocked(now) // what the screen shows was stored with the last transition only
-	h.bus.restore(s.origin(), s.stateLocked())
+	s.replayLocked(o, c.Position, now)
+	if c.Ready || !carried {
+		s.readyLocked()
+	}
+	s.lookLocked(now) // what the screen shows may be newer than what was stored
+	last := s.stateLocked()
+	if s.last != nil {
+		last = *s.last
+	}
+	h.bus.restore(s.origin(), last)
 	s.lookSoonLocked(now)
+	closing := s.closing != ""
 	s.mu.Unlock()
 	s.log.Info("session taken over", "pid", o.Proc.PID, "recovered", o.Recovered)
 	s.wg.Go(s.read)
@@ -117,6 +132,9 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 	s.deliverAgain()
 	if o.Exit != nil {
 		s.exited(*o.Exit)
+	}
+	if closing { // the host before was killed at it
+		h.wg.Go(func() { s.endProcesses(h.ctx) })
 	}
 }
 
@@ -148,36 +166,35 @@ func (s *session) deliverAgain() {
 const replayChunk = 4 << 10
 
 // replayLocked rebuilds the screen from the output that the keeper kept. It is exact
-// while all output still fits there; of a longer one the beginning is missing.
-func (s *session) replayLocked(o keeper.Handover) {
+// while all output still fits there; of a longer one the beginning is missing. What
+// came after from is new to the session: the host before did not live to act on it.
+func (s *session) replayLocked(o keeper.Handover, from int64, now time.Time) {
 	ring := o.Terminal.Ring()
-	output, _ := ring.From(0)
+	output, first := ring.From(0)
+	at, head := int64(first), int64(ring.Head())
+	unread := head - int64(o.Recovered) // no host has seen what follows
 	for len(output) > 0 {
 		n := min(len(output), replayChunk)
+		for _, edge := range []int64{from, unread} {
+			if at < edge {
+				n = min(n, int(edge-at))
+			}
+		}
 		_, _ = s.screen.Write(output[:n]) // never fails
-		s.screen.TakeReplies()            // they were given at the time
+		if replies := s.screen.TakeReplies(); len(replies) > 0 && at >= unread {
+			s.in.reply(replies) // to the others, replies were given at the time
+		}
 		s.events = s.screen.TakeEvents(s.events[:0])
 		for i := range s.events {
-			s.restoredEventLocked(&s.events[i])
+			if at >= from {
+				s.eventLocked(&s.events[i], now)
+			} else {
+				s.restoredEventLocked(&s.events[i])
+			}
 		}
-		output = output[n:]
+		output, at = output[n:], at+int64(n)
 	}
-	s.seq = int64(ring.Head())
-}
-
-// restoredEventLocked takes from old output what is state, and acts on nothing.
-func (s *session) restoredEventLocked(e *vt.Event) {
-	switch e.Kind {
-	case vt.EventTitle:
-		s.title = e.Text
-	case vt.EventDir:
-		if dir, ok := folderOf(e.Text); ok {
-			s.cwd = dir
-		}
-	case vt.EventPrompt:
-		s.run.marks = true
-		s.run.prompt = e.Name == "A" || e.Name == "B"
-	}
+	s.seq = head
 }
 
 // existingFolder is the first of the folders that exists, "/" if none does.

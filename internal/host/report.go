@@ -101,17 +101,21 @@ func (s *session) report(r agent.Report, chain []pty.Info) error {
 	if err := s.bind(r, rebind); err != nil {
 		return err
 	}
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.run != run || s.closed {
+	ev, ok := r.Evidence(run.man)
+	if !ok {
+		s.log.Debug("report changes no status", "event", r.Event, "why", r.Silent)
 		return nil
 	}
-	if ev, ok := r.Evidence(run.man); ok {
+	now := time.Now()
+	s.mu.Lock()
+	counts := s.run == run && !s.closed
+	if counts {
 		s.applyLocked(ev, now)
 		s.lookSoonLocked(now) // what the hook tells shows on the screen a moment later
-	} else {
-		s.log.Debug("report changes no status", "event", r.Event, "why", r.Silent)
+	}
+	s.mu.Unlock()
+	if counts { // before the hook is told that it was heard
+		s.checkpoint()
 	}
 	return nil
 }

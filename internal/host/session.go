@@ -40,7 +40,8 @@ type session struct {
 	wg        sync.WaitGroup // every goroutine of the session
 	ended     chan struct{}  // closed when the session is closed and its record says so
 	readEnded chan struct{}  // closed when the reader has ended
-	saving    sync.Mutex     // one change of the record at a time
+	saving    sync.Mutex     // one change of what is stored at a time; before mu
+	reading   sync.Mutex     // one reading of the transcript at a time; before mu
 
 	mu       sync.Mutex
 	rec      store.Session // as it is stored, or about to be
@@ -74,17 +75,21 @@ type session struct {
 	held      []*delivery // lines back to a spawner, for when the composer is free
 	listeners map[chan struct{}]bool
 
-	look      looks
-	outbox    []*transition
-	outRuns   bool         // a goroutine empties the outbox
-	queued    int64        // number of transitions so far
-	lineCount int64        // whole lines of the transcript, as far as is known
-	dialogAt  time.Time    // when the open dialog opened
-	dialogSeq uint64       // its number
-	boundAt   time.Time    // when the conversation was bound
-	early     *keeper.Exit // the program's end, told before its start
-	exit      *keeper.Exit // the end of the terminal's leader
-	finishing bool
+	look       looks
+	last       *api.Event        // what watchers were told last; nil: nothing yet
+	tailed     carriedTranscript // as far as evidence of the transcript has been taken in
+	left       bool              // this host is done with it, and the next one goes on; closed as well
+	outbox     []*transition     // the first is being completed while outRuns
+	outRuns    bool              // a goroutine empties the outbox
+	completing bool              // it waits for something that the first one shall tell
+	queued     int64             // number of transitions so far
+	lineCount  int64             // whole lines of the transcript, as far as is known
+	dialogAt   time.Time         // when the open dialog opened
+	dialogSeq  uint64            // its number
+	boundAt    time.Time         // when the conversation was bound
+	early      *keeper.Exit      // the program's end, told before its start
+	exit       *keeper.Exit      // the end of the terminal's leader
+	finishing  bool
 }
 
 // running is what a session shows: an agent, or a shell. It is replaced whole

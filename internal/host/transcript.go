@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -41,6 +42,22 @@ func (t *transcriptLines) follow(path string) {
 	if t.path != path {
 		t.path, t.tail, t.ended = path, agent.Tail{}, false
 	}
+}
+
+// restore goes on where another host had read to.
+func (t *transcriptLines) restore(c carriedTranscript) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.path, t.tail, t.ended = c.Path, c.Tail, c.Ended
+}
+
+// carried is how far it has been read, for the next host.
+func (t *transcriptLines) carried() carriedTranscript {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := carriedTranscript{Path: t.path, Tail: t.tail, Ended: t.ended}
+	c.Tail.Mark = slices.Clone(c.Tail.Mark)
+	return c
 }
 
 // mark forgets the end of the turn before: what is read from here on is another's.
@@ -114,12 +131,15 @@ func (t *transcriptLines) complete(tells bool, now time.Time) bool {
 
 // readTranscript reads what is new in the transcript and takes it as evidence.
 func (s *session) readTranscript(r *running) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	now := time.Now()
 	evs, err := s.lines.read(r.man, now)
 	if err != nil {
 		s.log.Debug("transcript unreadable", "error", err)
 	}
-	path, lines := s.lines.known()
+	read := s.lines.carried()
+	path, lines := read.Path, read.Tail.Lines
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run != r || s.closed {
@@ -137,6 +157,7 @@ func (s *session) readTranscript(r *running) {
 	for _, ev := range evs {
 		s.applyLocked(ev, now)
 	}
+	s.tailed = read
 	s.stirLocked()
 }
 

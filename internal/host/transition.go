@@ -66,7 +66,7 @@ func (s *session) publishLocked(now time.Time, reason string) *transition {
 	t := &transition{event: s.stateLocked(), run: s.run, done: make(chan struct{})}
 	t.event.At = now.UnixMilli()
 	t.event.Reason = reason
-	if s.closed {
+	if s.closed && !s.left {
 		t.event.Status = api.Closed
 		t.event.Prompt, t.event.Dialog = "", nil
 	}
@@ -79,9 +79,13 @@ func (s *session) queueLocked(t *transition) {
 	s.queued++
 	t.n = s.queued
 	s.outbox = append(s.outbox, t)
-	if !s.outRuns {
+	switch {
+	case s.left: // the next host tells it
+	case !s.outRuns:
 		s.outRuns = true
 		s.wg.Go(s.publish)
+	case s.completing: // the one before takes its time
+		s.wg.Go(s.checkpoint)
 	}
 }
 
@@ -108,49 +112,83 @@ func (s *session) stateLocked() api.Event {
 }
 
 // publish empties the outbox: each transition is completed, stored, shown to
-// watchers and then to the session's own clients. What a dead disk refuses is
-// shown all the same, and logged.
+// watchers and then to the session's own clients.
 func (s *session) publish() {
 	for {
 		s.mu.Lock()
-		if len(s.outbox) == 0 {
+		if len(s.outbox) == 0 || s.left {
 			s.outRuns = false
 			s.mu.Unlock()
 			return
 		}
 		t := s.outbox[0]
-		s.outbox = s.outbox[1:]
-		progress := s.progressLocked()
 		s.mu.Unlock()
+		s.complete(t)
+		s.show(t)
+	}
+}
 
-		switch t.event.Status {
-		case api.Done:
-			s.completeDone(t)
-		case api.NeedsYou:
-			s.completeDialog(t)
-		}
-		err := s.h.bus.publish(s.origin(), &t.event, func(e *api.Event) error {
-			switch e.Status {
-			case api.Closed:
-				return s.storeEnd(t, e)
-			case api.Stalled:
-				return s.h.store.AppendEvent(e)
-			}
-			return s.h.store.Transition(s.id, progress, e)
-		})
-		if err != nil {
-			s.log.Error("event not stored", "error", err)
-		}
-		s.mu.Lock()
-		for _, a := range s.clients {
-			a.sendJSONLocked(api.FrameStatus, t.event)
-		}
-		close(t.done)
-		watched := len(s.clients) > 0
+// complete waits for what a transition shall tell and is not known at once. Meanwhile
+// the host may be killed: the next one goes on with it.
+func (s *session) complete(t *transition) {
+	var complete func(*transition)
+	switch {
+	case t.event.Status == api.Done:
+		complete = s.completeDone
+	case t.event.Status == api.NeedsYou && t.undrawn():
+		complete = s.completeDialog
+	default:
+		return
+	}
+	s.mu.Lock()
+	s.completing = true
+	s.mu.Unlock()
+	s.checkpoint()
+	complete(t)
+	s.mu.Lock()
+	s.completing = false
+	s.mu.Unlock()
+}
+
+// show takes a transition off the outbox, stores and tells it. What a dead disk refuses
+// is told all the same, and logged.
+func (s *session) show(t *transition) {
+	s.saving.Lock()
+	s.mu.Lock()
+	if s.left { // it may be incomplete, and is the next host's
 		s.mu.Unlock()
-		if !watched {
-			s.tell(t.event)
+		s.saving.Unlock()
+		return
+	}
+	s.outbox = s.outbox[1:]
+	if t.event.Status != api.Stalled {
+		last := t.event
+		s.last = &last
+	}
+	progress := s.progressLocked()
+	s.mu.Unlock()
+	err := s.h.bus.publish(s.origin(), &t.event, func(e *api.Event) error {
+		switch e.Status {
+		case api.Closed:
+			return s.storeEnd(t, e)
+		case api.Stalled:
+			return s.h.store.AppendEvent(e)
 		}
+		return s.h.store.Transition(s.id, progress, e)
+	})
+	s.saving.Unlock()
+	if err != nil {
+		s.log.Error("event not stored", "error", err)
+	}
+	s.mu.Lock()
+	for _, a := range s.clients {
+		a.sendJSONLocked(api.FrameStatus, t.event)
+	}
+	close(t.done)
+	watched := len(s.clients) > 0
+	s.mu.Unlock()
+	if !watched {
+		s.tell(t.event)
 	}
 }
 
@@ -164,6 +202,8 @@ func (s *session) completeDone(t *transition) {
 		path, lines = s.cursor(t.run)
 	}
 	if path != "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		t.event.Transcript, t.event.CursorEnd = path, lines
 	}
 }
@@ -172,12 +212,15 @@ func (s *session) completeDone(t *transition) {
 // announced. Claude Code 2.1.332 took 50 ms on an idle machine.
 const dialogPatience = time.Second
 
+// undrawn reports whether a dialog was told of that has not been drawn yet.
+func (t *transition) undrawn() bool {
+	d := t.event.Dialog
+	return (d == nil || len(d.Options) == 0) && t.run.man.HasDialogs()
+}
+
 // completeDialog waits for the options of a dialog that a hook or a program status
 // told of before it was drawn: who is told of it shall be able to answer it.
 func (s *session) completeDialog(t *transition) {
-	if d := t.event.Dialog; d != nil && len(d.Options) > 0 || !t.run.man.HasDialogs() {
-		return
-	}
 	open := func() bool {
 		return !s.closed && s.run == t.run && s.machine.Status() == api.NeedsYou
 	}

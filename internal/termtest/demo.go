@@ -102,7 +102,13 @@ func (d *Daemon) Gate(name string) *Gate {
 // Open lets one turn go on.
 func (g *Gate) Open() {
 	g.d.t.Helper()
-	if _, err := g.pipe.WriteString("\n"); err != nil {
+	g.Say("")
+}
+
+// Say opens the gate with a word for whoever reads it.
+func (g *Gate) Say(word string) {
+	g.d.t.Helper()
+	if _, err := g.pipe.WriteString(word + "\n"); err != nil {
 		g.d.t.Fatal(err)
 	}
 }

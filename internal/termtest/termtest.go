@@ -478,7 +478,13 @@ func (d *Daemon) Run(command string) string {
 // Spawn starts the demo agent with a prompt and gives its link.
 func (d *Daemon) Spawn(prompt string) string {
 	d.t.Helper()
-	r, err := d.Client().Spawn(d.Context(), api.SpawnRequest{Agent: "demo", Prompt: prompt})
+	return d.SpawnAgent("demo", prompt)
+}
+
+// SpawnAgent starts an agent with a prompt and gives its link.
+func (d *Daemon) SpawnAgent(agent, prompt string) string {
+	d.t.Helper()
+	r, err := d.Client().Spawn(d.Context(), api.SpawnRequest{Agent: agent, Prompt: prompt})
 	if err != nil {
 		d.t.Fatalf("spawn %q: %v", prompt, err)
 	}

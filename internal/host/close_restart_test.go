@@ -1,0 +1,104 @@
+package host_test
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"termio/internal/api"
+	"termio/internal/client"
+	"termio/internal/termtest"
+)
+
+// A close that a host was killed at is finished by the next one: the agent, which got
+// its SIGHUP and ended, has no shell in its place, and the session is closed as it was
+// meant to be.
+func TestCloseGoesOnOverARestart(t *testing.T) {
+	for _, name := range []string{"while it ends", "when it has ended"} {
+		t.Run(name, func(t *testing.T) {
+			d := termtest.Start(t, withDying)
+			gate := d.Gate("gate")
+			alive := filepath.Join(d.Dir, "alive")
+			if err := syscall.Mkfifo(alive, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			link := d.SpawnAgent("dying", "x")
+			life, err := os.Open(alive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer life.Close()
+			closed := make(chan error, 1)
+			closing := d.Client()
+			go func() {
+				_, err := closing.Close(d.Context(), link)
+				closed <- err
+			}()
+			awaitLineOf(t, life, "hangup\n")
+			if name == "while it ends" {
+				d.KillHost()
+				gate.Open()
+			} else {
+				d.StopHost(func() {
+					gate.Open()
+					awaitLineOf(t, life, "")
+				})
+			}
+			events := d.Watch(url.Values{"since": {"0"}, "snapshot": {"0"}, "state": {allStates}})
+			last := events.Await("the end", func(e api.Event) bool {
+				if e.Agent == "Terminal" {
+					t.Errorf("a shell took the agent's place: %+v", e)
+				}
+				return e.Status == api.Closed
+			})
+			if last.Link != link || last.Reason != "closed" {
+				t.Errorf("the end: %+v", last)
+			}
+			list, err := d.Client().List(d.Context(), client.ListOptions{Closed: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := list.Sessions[0]; s.Status != api.Closed || s.Reason != "closed" || s.Agent != "Dying" {
+				t.Errorf("list: %+v", s)
+			}
+			<-closed
+		})
+	}
+}
+
+// allStates is the state parameter for every transition.
+const allStates = "working,needs-you,done,idle,closed"
+
+// withDying installs an agent that tells when it is hung up, and ends when it may.
+func withDying(d *termtest.Daemon) {
+	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "dying.json"), 0o600,
+		`{"id": "dying", "name": "Dying", "command": "`+filepath.Join(d.Dir, "dying")+`"}`)
+	d.WriteFile(filepath.Join(d.Dir, "dying"), 0o700, `#!/bin/sh
+trap 'echo hangup >&9; read x <gate; exit 0' HUP
+exec 9>alive
+while :; do read -r x <never; done
+`)
+	if err := syscall.Mkfifo(filepath.Join(d.Dir, "never"), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+// awaitLineOf reads from a pipe until a line has come, or with "" until its end.
+func awaitLineOf(t *testing.T, f *os.File, line string) {
+	t.Helper()
+	var got strings.Builder
+	buf := make([]byte, 64)
+	for line == "" || !strings.Contains(got.String(), line) {
+		n, err := f.Read(buf)
+		got.Write(buf[:n])
+		if err != nil {
+			if line != "" {
+				t.Fatalf("%v after %q", err, got.String())
+			}
+			return
+		}
+	}
+}
