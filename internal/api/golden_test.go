@@ -101,7 +101,8 @@ var goldens = []struct {
 	}},
 	{"stop-v1", StopReply{OKHead(), true, 3}},
 	{"agents-v1", AgentsReply{OKHead(), []AgentInfo{{
-		"claudeCode", "Claude Code", "claude", "claude", true, "/usr/bin/claude", "https://claude.com/claude-code", "builtin", "on", []string{"unknown key x"},
+		"claudeCode", "Claude Code", "claude", "claude", true, "/usr/bin/claude", "https://claude.com/claude-code", "builtin", "on",
+		[]string{"unknown key x"},
 		"/home/ada/.claude/settings.json", "off", "/home/ada/.claude/skills/termio/SKILL.md",
 	}}, []AgentProblem{{"/home/ada/.termio/config/agents/x.json", "/hooks/type", "unknown type"}}}},
 	{"settings-change-v1", SettingsChange{testSettings, []string{"command_link"}}},

@@ -1,9 +1,8 @@
 package host
 
 import (
-	"time"
-
 	"slices"
+	"time"
 
 	"termio/internal/agent"
 	"termio/internal/api"
