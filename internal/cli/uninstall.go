@@ -15,6 +15,7 @@ import (
 
 	"termio/internal/agent"
 	"termio/internal/api"
+	"termio/internal/client"
 	"termio/internal/config"
 	"termio/internal/integrate"
 )
@@ -117,7 +118,7 @@ func (u *uninstall) warn(lines ...string) {
 // own environment names, and it must not put anything back. What it leaves, or
 // all if none runs, is done here.
 func (u *uninstall) run(ctx context.Context, purge bool) error {
-	if !socketGone(u.env.Paths) {
+	if !client.Absent(u.env.Paths) {
 		if err := u.throughDaemon(ctx); err != nil {
 			return err
 		}

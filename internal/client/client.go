@@ -103,6 +103,17 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", c.paths.Socket)
 }
 
+// Absent reports whether no daemon is there: none has left a socket, or nobody listens
+// on the one that was left. One that cannot be reached for another reason is there.
+func Absent(paths config.Paths) bool {
+	conn, err := net.DialTimeout("unix", paths.Socket, time.Second)
+	if err != nil {
+		return absent(err)
+	}
+	_ = conn.Close()
+	return false
+}
+
 // absent reports whether a failed connect means that no daemon is there, rather
 // than one that cannot be reached.
 func absent(err error) bool {
