@@ -25,6 +25,7 @@ func TestDelivery(t *testing.T) {
 		{name: "one line", text: "do it"},
 		{name: "several lines with a blank one", text: "# Title\n\nbody\n- item"},
 		{name: "64 KiB", text: long + "end"},
+		{name: "1 MiB", text: strings.Repeat(long, 16) + "end"},
 		{name: "pastes shown as an attachment", switches: []string{"attach=100"}, text: strings.Repeat("x", 3000)},
 		{name: "no bracketed paste", switches: []string{"paste=off"}, text: "plain"},
 		{name: "first Return eaten", switches: []string{"drop-returns=1"}, text: "again"},

@@ -96,6 +96,7 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 		}
 		s.machine, s.dialogSeq = mc, mc.DialogSeq()
 	}
+	s.run.started = rec.CreatedAt // what was written while there was no host counts
 	s.title, s.cwd, s.seen = rec.LiveTitle, rec.Cwd, rec.Seen
 	if !h.add(s) {
 		return

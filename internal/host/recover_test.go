@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"termio/internal/api"
 	"termio/internal/client"
 	"termio/internal/termtest"
@@ -43,11 +45,16 @@ func TestHostKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	wasTold := snapshot(d, len(was.Sessions))
+
 	d.KillHost()
 
 	now, err := d.Client().List(ctx, listAll)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wasTold, snapshot(d, len(was.Sessions))); diff != "" {
+		t.Errorf("snapshot (-before +after):\n%s", diff)
 	}
 	if len(now.Sessions) != len(was.Sessions) {
 		t.Fatalf("%d sessions, want %d", len(now.Sessions), len(was.Sessions))
@@ -81,6 +88,17 @@ func TestHostKilled(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(d.Dir, "made")); err != nil {
 		t.Error(err)
 	}
+}
+
+// snapshot is a watch's snapshot, without what is new each time.
+func snapshot(d *termtest.Daemon, n int) []api.Event {
+	w := d.Watch(url.Values{})
+	lines := make([]api.Event, n)
+	for i := range lines {
+		lines[i] = w.Next()
+		lines[i].At, lines[i].Seq = 0, 0
+	}
+	return lines
 }
 
 // A wait whose host is killed says so at once; a watch and an attach go on by

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -34,8 +35,7 @@ type transcriptLines struct {
 	grew  time.Time
 }
 
-// follow sets the file; "" has it looked for. The evidence of what is in it already
-// is old, unless fresh says that the conversation began with this session.
+// follow sets the file; "" has it looked for.
 func (t *transcriptLines) follow(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,8 +68,9 @@ func (t *transcriptLines) mark() {
 }
 
 // read takes in the lines that have been written since it was last called, and gives
-// what they say.
-func (t *transcriptLines) read(m *agent.Manifest, now time.Time) (evs []agent.Evidence, err error) {
+// what those say that were written after began: a conversation that is gone on with
+// has older ones.
+func (t *transcriptLines) read(m *agent.Manifest, began, now time.Time) (evs []agent.Evidence, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.path == "" {
@@ -79,18 +80,14 @@ func (t *transcriptLines) read(m *agent.Manifest, now time.Time) (evs []agent.Ev
 		}
 		t.path = path
 	}
-	f, err := os.Open(t.path)
+	f, fi, err := openRegular(t.path)
 	if err != nil {
 		return nil, fmt.Errorf("open transcript: %w", err)
 	}
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("open transcript: %w", err)
-	}
 	before := t.tail.Scan
 	_, err = t.tail.Advance(f, fi.Size(), fileIdentity(fi), func(line []byte) {
-		if ev, ok := m.LineEvidence(line, now); ok {
+		if ev, ok := m.LineEvidence(line, now); ok && !ev.At.Before(began) {
 			evs = append(evs, ev)
 			if ev.Status == api.Done || ev.Status == api.Idle {
 				t.ended = true
@@ -101,6 +98,24 @@ func (t *transcriptLines) read(m *agent.Manifest, now time.Time) (evs []agent.Ev
 		t.grew = now
 	}
 	return evs, err
+}
+
+// openRegular opens a file that an agent named. Anything but a regular file is
+// refused: opening a named pipe would wait for somebody to write.
+func openRegular(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, fi, nil
 }
 
 // fileIdentity tells one file from another at the same path.
@@ -134,7 +149,7 @@ func (s *session) readTranscript(r *running) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	now := time.Now()
-	evs, err := s.lines.read(r.man, now)
+	evs, err := s.lines.read(r.man, r.started, now)
 	if err != nil {
 		s.log.Debug("transcript unreadable", "error", err)
 	}
@@ -225,15 +240,12 @@ func (s *session) readStatusFile(r *running) {
 	if path == "" {
 		return
 	}
-	fi, err := os.Stat(path)
+	f, fi, err := openRegular(path)
 	if err != nil {
 		return // there is none before the agent has begun, or after it has ended
 	}
-	if fi.Size() > maxStatusFile {
-		s.log.Debug("status file too large", "path", path, "bytes", fi.Size())
-		return
-	}
-	data, err := os.ReadFile(path)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxStatusFile))
 	if err != nil {
 		s.log.Debug("status file unreadable", "error", err)
 		return
