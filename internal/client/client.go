@@ -61,8 +61,12 @@ type Client struct {
 
 	resumeWithin, attachWithin time.Duration // constants but for tests
 
-	daemon atomic.Pointer[string] // version that the last reply came from
+	daemon atomic.Pointer[string]   // version that the last reply came from
+	first  atomic.Pointer[net.Conn] // Dial's own connection, for the first call
 }
+
+// firstFor is how long Dial's connection waits for the first call.
+const firstFor = time.Second
 
 // Dial makes sure that something listens on the home's socket, starting a
 // daemon if the options allow it. Its errors have the code unavailable and tell
@@ -76,13 +80,21 @@ func Dial(ctx context.Context, paths config.Paths, opts Options) (*Client, error
 		return nil, unavailable("%v", err)
 	}
 	conn, err := c.connect(ctx)
-	if err == nil {
-		return c, conn.Close()
+	if err != nil {
+		if !opts.Start || !absent(err) {
+			return nil, c.unreachable(err)
+		}
+		if conn, err = c.start(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if !opts.Start || !absent(err) {
-		return nil, c.unreachable(err)
-	}
-	return c, c.start(ctx)
+	c.first.Store(&conn)
+	time.AfterFunc(firstFor, func() {
+		if unused := c.first.Swap(nil); unused != nil {
+			_ = (*unused).Close()
+		}
+	})
+	return c, nil
 }
 
 // DaemonVersion is the version of the daemon that answered last; "" before that, or
@@ -112,6 +124,14 @@ func Absent(paths config.Paths) bool {
 	}
 	_ = conn.Close()
 	return false
+}
+
+// connection is a connection for one call: Dial's own, or a new one.
+func (c *Client) connection(ctx context.Context) (net.Conn, error) {
+	if first := c.first.Swap(nil); first != nil {
+		return *first, nil
+	}
+	return c.connect(ctx)
 }
 
 // absent reports whether a failed connect means that no daemon is there, rather
@@ -238,7 +258,7 @@ func (c *Client) try(ctx context.Context, k call) (*reply, error) {
 	if timeout == 0 {
 		timeout = c.opts.Timeout
 	}
-	conn, err := c.connect(ctx)
+	conn, err := c.connection(ctx)
 	if err != nil {
 		return nil, c.unreachable(err)
 	}

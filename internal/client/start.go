@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,38 +26,38 @@ const startTimeout = 10 * time.Second
 // other line is why it does not.
 const readyWord = "ready"
 
-// start starts a daemon and returns once it serves. Of several clients that
+// start starts a daemon and returns a connection once it serves. Of several clients that
 // come at once one starts it and the others find it there: a lock orders them.
 // After a start that another client made the home may name another socket than
 // before, so the paths are settled here.
-func (c *Client) start(ctx context.Context) error {
+func (c *Client) start(ctx context.Context) (net.Conn, error) {
 	if err := c.paths.EnsureDirs(); err != nil {
-		return unavailable("cannot start a termio daemon: %v", err)
+		return nil, unavailable("cannot start a termio daemon: %v", err)
 	}
 	unlock, err := lock(c.paths.StartLock)
 	if err != nil {
-		return unavailable("cannot start a termio daemon: %v", err)
+		return nil, unavailable("cannot start a termio daemon: %v", err)
 	}
 	defer unlock()
 	if conn, err := c.connect(ctx); err == nil {
-		return conn.Close()
+		return conn, nil
 	} else if !absent(err) {
-		return c.unreachable(err)
+		return nil, c.unreachable(err)
 	}
 	if err := InstallProgram(c.paths, c.opts.Exe); err != nil {
-		return unavailable("cannot start a termio daemon: %v", err)
+		return nil, unavailable("cannot start a termio daemon: %v", err)
 	}
 	if err := c.launch(ctx); err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-		return unavailable("the termio daemon did not start: %v; its log is at %s", err, c.paths.Log)
+		return nil, unavailable("the termio daemon did not start: %v; its log is at %s", err, c.paths.Log)
 	}
 	conn, err := c.connect(ctx)
 	if err != nil {
-		return c.unreachable(err)
+		return nil, c.unreachable(err)
 	}
-	return conn.Close()
+	return conn, nil
 }
 
 // lock takes an exclusive lock on a file and gives the function that lets go
