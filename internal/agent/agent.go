@@ -40,6 +40,18 @@ func (p Pattern) String() string { return p.source }
 // Match reports whether the pattern is found in s. The zero Pattern matches nothing.
 func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
 
+// cutPrefix is s without what the pattern matches at its beginning.
+func (p Pattern) cutPrefix(s string) (rest string, ok bool) {
+	if p.re == nil {
+		return s, false
+	}
+	at := p.re.FindStringIndex(s)
+	if at == nil || at[0] != 0 {
+		return s, false
+	}
+	return s[at[1]:], true
+}
+
 // set reports whether the manifest gave the pattern.
 func (p Pattern) set() bool { return p.re != nil }
 

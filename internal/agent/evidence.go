@@ -3,8 +3,10 @@ package agent
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"termio/internal/api"
 )
@@ -70,6 +72,24 @@ func (m *Manifest) TitleEvidence(title string, at time.Time) Evidence {
 		ev.Status, ev.Rule = m.TitleStatus.match(title)
 	}
 	return ev
+}
+
+// PlainTitle is a title without the mark of a status before it: what a titleStatus
+// pattern matches there, else a sign that stands alone, such as a spinner's.
+func (m *Manifest) PlainTitle(title string) string {
+	if m != nil && m.TitleStatus != nil {
+		for _, p := range slices.Concat(m.TitleStatus.Attention, m.TitleStatus.Working) {
+			if rest, ok := p.cutPrefix(title); ok {
+				return strings.TrimSpace(rest)
+			}
+		}
+	}
+	if first, rest, ok := strings.Cut(title, " "); ok && !strings.ContainsFunc(first, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/~.@$_", r)
+	}) {
+		return strings.TrimSpace(rest)
+	}
+	return title
 }
 
 // ProgressEvidence is what OSC 9;4 says: state 0 ends progress, 1 and 3 show it. An
