@@ -172,4 +172,8 @@ func TestSinceReachesBackToTheOldest(t *testing.T) {
 	if e, err := w.Next(t.Context(), 0); err != nil || e.Seq != 1000 {
 		t.Errorf("first event: %d, %v", e.Seq, err)
 	}
+	// A number of a log that is no more.
+	if lost := since(events + 5).Lost(); lost == nil || lost.Since != events+5 || lost.Oldest != events+1 {
+		t.Errorf("lost: %+v", lost)
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"termio/internal/api"
@@ -226,11 +228,39 @@ func (h *Host) OpenProject(c Caller, req api.OpenRequest) (api.OpenReply, error)
 
 // find resolves an address to an open session in the caller's scope.
 func (h *Host) find(c Caller, target string) (*session, error) {
+	_, s, err := h.findFor(c, target)
+	return s, err
+}
+
+// findFor is find, with the scope.
+func (h *Host) findFor(c Caller, target string) (scope, *session, error) {
 	sc, err := h.scopeOf(c)
-	if err != nil {
-		return nil, err
+	var s *session
+	if err == nil {
+		s, err = h.findIn(sc, target)
 	}
-	return h.findIn(sc, target)
+	if code := api.CodeOf(err); err != nil && sc.fromRec.ID == "" && (code == api.NoScope || code == api.NotFound) {
+		s, err = h.findElsewhere(target, err)
+	}
+	return sc, s, err
+}
+
+// findElsewhere is for a person outside every session who names a session by its whole
+// address and is not in its project. If the project's folder is gone nobody can be in
+// it, so the session is found; else the error says where to go.
+func (h *Host) findElsewhere(target string, notHere error) (*session, error) {
+	id, ok := api.ParseSessionID(strings.TrimPrefix(strings.TrimSpace(target), api.LinkPrefix))
+	if !ok {
+		return nil, notHere
+	}
+	s := h.session(id)
+	if s == nil {
+		return nil, notHere
+	}
+	if _, err := os.Stat(s.project.Root); errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	return nil, api.NewError(api.CodeOf(notHere), fmt.Sprintf("session %s is in the project %s: call from there", id.Short(), s.project.Root))
 }
 
 // findIn resolves an address within a scope. One that fits only sessions that have

@@ -178,3 +178,42 @@ func TestProvenanceAndTheWayBack(t *testing.T) {
 		t.Errorf("send to oneself: %v", err)
 	}
 }
+
+// A session is reached from outside its project by its whole address only where nobody
+// can be in the project any more: its folder is gone. Else the error says where to go.
+func TestSessionOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t)
+	ctx := d.Context()
+	other := filepath.Join(filepath.Dir(d.Dir), "other")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.ClientAt(other).Run(ctx, api.RunRequest{Command: "cat", Cwd: other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := d.Run("cat")
+	_, err = d.Client().Read(ctx, r.Target, client.ReadOptions{})
+	if api.CodeOf(err) != api.NotFound || !strings.Contains(err.Error(), other) {
+		t.Errorf("read of another project's: %v", err)
+	}
+	if _, err := d.ClientIn(inside).Read(ctx, r.Target, client.ReadOptions{}); api.CodeOf(err) != api.NotFound || strings.Contains(err.Error(), other) {
+		t.Errorf("read from inside a session: %v", err)
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Client().Read(ctx, r.Target[:len(r.Target)-1], client.ReadOptions{}); api.CodeOf(err) != api.NotFound {
+		t.Errorf("read by a part of the address: %v", err)
+	}
+	if _, err := d.ClientIn(inside).Close(ctx, r.Target); api.CodeOf(err) != api.NotFound {
+		t.Errorf("close from inside a session: %v", err)
+	}
+	if _, err := d.ClientAt("").Read(ctx, r.Target, client.ReadOptions{}); err != nil {
+		t.Errorf("read without a folder: %v", err)
+	}
+	if _, err := d.Client().Close(ctx, r.Target); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}

@@ -22,11 +22,7 @@ func (h *Host) Send(ctx context.Context, c Caller, target string, req api.SendRe
 	if err := checkText(req.Text, len(keys) == 0); err != nil {
 		return nil, err
 	}
-	sc, err := h.scopeOf(c)
-	if err != nil {
-		return nil, err
-	}
-	s, err := h.findIn(sc, target)
+	sc, s, err := h.findFor(c, target)
 	if err != nil {
 		return nil, err
 	}

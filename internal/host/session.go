@@ -243,8 +243,9 @@ func (s *session) titleLocked() string {
 		return headline(s.rec.FirstPrompt)
 	case s.rec.Command != "" && s.run.shell():
 		return headline(s.rec.Command)
-	case s.title != "":
-		return headline(s.title)
+	}
+	if title := headline(s.run.man.PlainTitle(s.title)); title != "" {
+		return title
 	}
 	return s.run.man.Name
 }

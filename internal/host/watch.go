@@ -240,6 +240,9 @@ func (b *bus) subscribe(f watchFilter, since int64, snapshot bool, projectOf fun
 		if _, err := w.replay(since, wants); err != nil {
 			return nil, err
 		}
+		if since > b.seq { // a number of another log: this one was begun anew
+			w.lost = &api.Lost{SchemaVersion: api.SchemaVersion, Lost: true, Since: since, Oldest: b.seq + 1}
+		}
 	}
 	if snapshot {
 		w.first = append(w.first, b.snapshotLocked(f)...)
