@@ -46,7 +46,7 @@ type delivery struct {
 	dialog    *api.Dialog
 	dialogSeq uint64
 
-	done       chan struct{} // closed with what follows
+	done       chan struct{} // closed with what follows, which s.mu guards
 	how        api.Delivery
 	err        error
 	transcript string
@@ -88,11 +88,11 @@ func (d *delivery) startLocked() {
 		ctx := d.s.ctx
 		switch {
 		case d.answer != nil:
-			d.how, d.err = d.giveAnswer(ctx)
+			d.end(d.giveAnswer(ctx))
 		case d.text == "":
-			d.how, d.err = d.pressKeys(ctx)
+			d.end(d.pressKeys(ctx))
 		default:
-			d.how, d.err = d.deliver(ctx)
+			d.end(d.deliver(ctx))
 		}
 		if d.err != nil {
 			d.failed()
@@ -132,6 +132,21 @@ func (d *delivery) leaveLane() {
 	l.waiting = l.waiting[1:]
 }
 
+// end keeps how the delivery ended; a wait may be over before, and reads it all the same.
+func (d *delivery) end(how api.Delivery, err error) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.how, d.err = how, err
+}
+
+// countLines notes where the transcript ends before the text goes in.
+func (d *delivery) countLines() {
+	path, lines := d.s.cursor(d.run)
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.transcript, d.cursor = path, lines
+}
+
 // failed tells those who wait for the delivery's outcome, and everybody if the text
 // was what the session is for.
 func (d *delivery) failed() {
@@ -159,7 +174,7 @@ func (d *delivery) pressKeys(ctx context.Context) (api.Delivery, error) {
 		return "", d.gone()
 	}
 	defer d.s.in.unlock()
-	d.transcript, d.cursor = d.s.cursor(d.run)
+	d.countLines()
 	if err := d.press(); err != nil {
 		return "", err
 	}
@@ -179,7 +194,7 @@ func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 	if err := d.awaitReady(ctx); err != nil {
 		return "", err
 	}
-	d.transcript, d.cursor = s.cursor(d.run)
+	d.countLines()
 	s.lines.mark() // an end that came late belongs to the turn before
 	if d.command {
 		// Before, not after: a host that is killed in between must not have the

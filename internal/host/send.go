@@ -177,7 +177,7 @@ func (d *delivery) giveAnswer(ctx context.Context) (api.Delivery, error) {
 		return "", d.gone()
 	}
 	defer s.in.unlock()
-	d.transcript, d.cursor = s.cursor(d.run)
+	d.countLines()
 	d.awaitAttentive(ctx)
 	p, err := d.answerKeys()
 	if err != nil {

@@ -80,10 +80,11 @@ func (s *session) waitReply(ctx context.Context, d *delivery, created bool) (any
 	}
 	reply := api.WaitReply{
 		Head: api.OKHead(), Target: s.id.Link(), Status: o.status, TimedOut: o.timedOut,
-		Created: created, Cursor: d.cursor, Dialog: o.dialog, ExitCode: o.exitCode,
+		Created: created, Dialog: o.dialog, ExitCode: o.exitCode,
 	}
 	s.mu.Lock()
-	r := s.run
+	r, began := s.run, d.transcript
+	reply.Cursor = d.cursor
 	reply.Title = s.titleLocked()
 	reply.Background = s.machine.Background()
 	reply.Delivery = d.how
@@ -110,7 +111,7 @@ func (s *session) waitReply(ctx context.Context, d *delivery, created bool) (any
 	if reply.CursorEnd == nil {
 		reply.Transcript, reply.CursorEnd = s.cursor(r)
 	}
-	if reply.CursorEnd != nil && (reply.Cursor == nil || reply.Transcript != d.transcript) {
+	if reply.CursorEnd != nil && (reply.Cursor == nil || reply.Transcript != began) {
 		reply.Cursor = new(int64) // the transcript began with this turn
 	}
 	return reply, nil
