@@ -76,6 +76,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("TERMIO_HOME", home)
 	env.Setenv("SHELL", "/bin/sh")
 	env.Setenv("PS1", "$ ")
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // built with -race, every process would sleep a second before it ends
 	env.Setenv("ENV", "")
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("TERM", "xterm-256color")

@@ -185,6 +185,7 @@ func Start(t testing.TB, options ...Option) *Daemon {
 	d.Env = []string{
 		"HOME=" + home, "TERMIO_HOME=" + filepath.Join(home, ".termio"), "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh",
 		"TMPDIR=" + root, "GIT_CONFIG_NOSYSTEM=1", "PS1=$ ",
+		"GORACE=atexit_sleep_ms=0", // built with -race, every process would sleep a second before it ends
 	}
 	if d.Paths, err = config.NewPaths(filepath.Join(home, ".termio"), root); err != nil {
 		t.Fatal(err)
