@@ -2,6 +2,7 @@ package integrate
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/tailscale/hujson"
@@ -111,10 +112,33 @@ func FuzzReportedBy(f *testing.F) {
 	f.Add("[ ! -x '/a/termio' ] || exec '/a/termio' agent report done")
 	f.Add("termio agent report done || true")
 	f.Add(`"a b/termio" agent report 'x'\''y'`)
+	f.Add(`"termio" agent report '$'`)
+	f.Add(`termio agent report "$(id)"`)
 	f.Fuzz(func(t *testing.T, line string) {
 		exe, ours := reportedBy(line)
-		if ours && (exe == "" || bytes.ContainsAny([]byte(line), "$`\n")) {
+		if ours && (exe == "" || strings.ContainsAny(interpreted(line), "$`\n")) {
 			t.Errorf("%q is taken for ours", line)
 		}
 	})
+}
+
+// interpreted is what a shell may give a meaning to: a line without what quotes and
+// backslashes make plain.
+func interpreted(line string) string {
+	var b strings.Builder
+	var quote byte
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case quote == c:
+			quote = 0
+		case quote == '\'':
+		case c == '\\':
+			i++
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
