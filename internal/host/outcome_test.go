@@ -101,16 +101,22 @@ func TestWaiter(t *testing.T) {
 		{
 			name: "idle before its first turn",
 			story: []moment{
-				{0, becomes(api.Idle, 0)}, {sec(1), sent}, {sec(1.1), becomes(api.Idle, 0)},
-				{sec(2), becomes(api.Working, 1)}, {sec(9), becomes(api.Done, 1)},
+				{0, becomes(api.Idle, 0)},
+				{sec(1), sent},
+				{sec(1.1), becomes(api.Idle, 0)},
+				{sec(2), becomes(api.Working, 1)},
+				{sec(9), becomes(api.Done, 1)},
 			},
 			at: 9, status: api.Done,
 		},
 		{
 			name: "what ended before the text went in",
 			story: []moment{
-				{0, becomes(api.Working, 1)}, {sec(1), becomes(api.Done, 1)}, {sec(2), sent},
-				{sec(3), becomes(api.Working, 2)}, {sec(4), becomes(api.Done, 2)},
+				{0, becomes(api.Working, 1)},
+				{sec(1), becomes(api.Done, 1)},
+				{sec(2), sent},
+				{sec(3), becomes(api.Working, 2)},
+				{sec(4), becomes(api.Done, 2)},
 			},
 			at: 4, status: api.Done,
 		},
@@ -168,8 +174,11 @@ func TestWaiter(t *testing.T) {
 		{
 			name: "queued behind a turn", kind: queues,
 			story: []moment{
-				{0, becomes(api.Working, 1)}, {sec(1), sent}, {sec(20), becomes(api.Done, 1)},
-				{sec(20.2), becomes(api.Working, 2)}, {sec(30), becomes(api.Done, 2)},
+				{0, becomes(api.Working, 1)},
+				{sec(1), sent},
+				{sec(20), becomes(api.Done, 1)},
+				{sec(20.2), becomes(api.Working, 2)},
+				{sec(30), becomes(api.Done, 2)},
 			},
 			at: 30, status: api.Done,
 		},
@@ -211,8 +220,10 @@ func TestWaiter(t *testing.T) {
 		{
 			name: "the shell reports the end", kind: plain,
 			story: []moment{
-				{0, func(s *waitStory) { s.w.commandEnded(nil) }}, {sec(1), sent},
-				{sec(1.1), func(s *waitStory) { s.w.commandBegan() }}, {sec(8), func(s *waitStory) { s.w.commandEnded(&exit) }},
+				{0, func(s *waitStory) { s.w.commandEnded(nil) }},
+				{sec(1), sent},
+				{sec(1.1), func(s *waitStory) { s.w.commandBegan() }},
+				{sec(8), func(s *waitStory) { s.w.commandEnded(&exit) }},
 			},
 			at: 8, status: api.Idle, exit: &exit,
 		},
