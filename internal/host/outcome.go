@@ -14,6 +14,7 @@ const (
 	stillFor      = 1500 * time.Millisecond // a plain terminal's screen that rests this long has settled
 	mergedAfter   = 3 * time.Second         // at rest this long: queued text was merged into the turn that ended
 	idleFor       = time.Second             // a turn that ends in idle, not done, may be the agent's own end
+	leavingFor    = 10 * time.Second        // which an agent that says so takes longer to come to: hooks run at its end
 	stalledPrompt = "nothing moved within 5 s of Return: the input was swallowed or is still in the composer"
 )
 
@@ -54,6 +55,7 @@ type waiter struct {
 	rested      time.Time // queues: since when the former turn is over
 	idled       time.Time // since when a turn is over that nobody said is done
 	idledBy     *transition
+	leaving     bool // the agent took its status back, as it does when it ends
 
 	// Plain terminals.
 	frontAtSend int       // the foreground process group when the text went in
@@ -75,6 +77,7 @@ type turnState struct {
 	dialog    *api.Dialog
 	dialogSeq uint64 // how many have opened
 	front     int    // foreground process group
+	leaving   bool   // the agent took its status back
 }
 
 // A submission is how a text went in.
@@ -205,6 +208,7 @@ func (w *waiter) fail(err *api.Error) { w.settle(outcome{err: err}) }
 
 // tick decides what only the passing of time decides. t is the state now.
 func (w *waiter) tick(now time.Time, t turnState) {
+	w.leaving = t.leaving
 	switch {
 	case w.out != nil:
 	case !now.Before(w.limit):
@@ -216,7 +220,7 @@ func (w *waiter) tick(now time.Time, t turnState) {
 		w.fail(api.NewError(api.PromptStalled, stalledPrompt))
 	case !w.rested.IsZero() && now.Sub(w.rested) >= mergedAfter:
 		w.settle(outcome{status: t.status})
-	case !w.idled.IsZero() && now.Sub(w.idled) >= idleFor:
+	case !w.idled.IsZero() && now.Sub(w.idled) >= w.idlePatience():
 		w.settle(outcome{status: t.status, change: w.idledBy})
 	case w.stillSince() != (time.Time{}) && now.Sub(w.stillSince()) >= stillFor:
 		w.settle(outcome{status: api.Idle})
@@ -244,12 +248,20 @@ func (w *waiter) deadline() time.Time {
 		sooner(w.rested.Add(mergedAfter))
 	}
 	if !w.idled.IsZero() {
-		sooner(w.idled.Add(idleFor))
+		sooner(w.idled.Add(w.idlePatience()))
 	}
 	if since := w.stillSince(); !since.IsZero() {
 		sooner(since.Add(stillFor))
 	}
 	return d
+}
+
+// idlePatience is how long an idle agent may still turn out to be ending.
+func (w *waiter) idlePatience() time.Duration {
+	if w.leaving {
+		return leavingFor
+	}
+	return idleFor
 }
 
 // stillSince is since when a plain terminal rests; zero while it does not, or

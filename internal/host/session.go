@@ -106,6 +106,7 @@ type running struct {
 	prompt  bool          // it last reported a prompt, not a command
 	edits   bool          // the shell has a line editor, which takes the terminal out of canonical mode
 	front   int           // foreground process group at the last look
+	leaving bool          // its last program status was that it has none (OSC 7501 clear): it is about to end
 }
 
 func newRunning(m *agent.Manifest, p pty.Proc, now time.Time) *running {
@@ -176,6 +177,7 @@ func (s *session) eventLocked(e *vt.Event, now time.Time) {
 		}
 	case vt.EventStatus:
 		if ev, ok := s.run.man.ProgramEvidence(e.Text, now); ok {
+			s.run.leaving = ev.Rule == "state=clear"
 			s.applyLocked(ev, now)
 		}
 	case vt.EventPrompt:

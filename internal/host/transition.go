@@ -55,7 +55,7 @@ func (s *session) changedLocked(c agent.Change, now time.Time) {
 // turnStateLocked is the session's turn as waiters want to know it.
 func (s *session) turnStateLocked() turnState {
 	return turnState{
-		status: s.machine.Status(), turn: s.machine.Turn(), front: s.run.front,
+		status: s.machine.Status(), turn: s.machine.Turn(), front: s.run.front, leaving: s.run.leaving,
 		dialog: s.machine.Dialog(), dialogSeq: s.machine.DialogSeq(),
 	}
 }
