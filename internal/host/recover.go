@@ -72,7 +72,7 @@ func (h *Host) lostSession(rec store.Session, p store.Project) {
 		e.Agent = m.Name
 	}
 	c := store.Closing{ClosedAt: now, Reason: reason}
-	if err := h.store.CloseSession(rec.ID, c, &e); err != nil {
+	if err := h.bus.record(&e, func(e *api.Event) error { return h.store.CloseSession(rec.ID, c, e) }); err != nil {
 		h.late.add(rec.ID, c, e)
 		h.log.Error("session not closed", "session", rec.ID.Short(), "error", err)
 	}

@@ -223,6 +223,7 @@ type Watch struct {
 func (b *bus) subscribe(f watchFilter, since int64, snapshot bool, projectOf func(link string) int64) (*Watch, error) {
 	w := &Watch{bus: b, filter: f, live: make(chan api.Event, watchQueue)}
 	wants := func(e *api.Event) bool { return w.wants(projectOf(e.Link), e) }
+	asked := since
 	if since >= 0 {
 		// Outside the lock as far as it goes: a long log must not hold up
 		// the events of others.
@@ -237,10 +238,11 @@ func (b *bus) subscribe(f watchFilter, since int64, snapshot bool, projectOf fun
 		return nil, api.NewError(api.Unavailable, "the daemon is closing")
 	}
 	if since >= 0 {
-		if _, err := w.replay(since, wants); err != nil {
+		var err error
+		if since, err = w.replay(since, wants); err != nil {
 			return nil, err
 		}
-		if since > b.seq { // a number of another log: this one was begun anew
+		if since == asked && since > b.seq { // a number of another log: this one was begun anew
 			w.lost = &api.Lost{SchemaVersion: api.SchemaVersion, Lost: true, Since: since, Oldest: b.seq + 1}
 		}
 	}

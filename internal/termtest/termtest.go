@@ -14,9 +14,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -323,17 +323,31 @@ func (d *Daemon) Crash() {
 			d.t.Fatal(err)
 		}
 	}
-	ctx := d.Context()
-	d.awaitKeeper(ctx)
-	for { // until the last holder of the listening socket is gone
-		var dialer net.Dialer
-		c, err := dialer.DialContext(ctx, "unix", d.Paths.Socket)
-		if err != nil {
-			break
-		}
-		_ = c.Close()
-	}
+	d.awaitKeeper(d.Context())
+	d.awaitLock()
 	d.start()
+}
+
+// awaitLock waits until nobody holds the daemon's lock: keeper and host are gone.
+func (d *Daemon) awaitLock() {
+	d.t.Helper()
+	f, err := os.Open(d.Paths.LockFile)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	free := make(chan error, 1)
+	go func() { // it ends with the last holder, whenever that is
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		free <- errors.Join(err, f.Close())
+	}()
+	select {
+	case err := <-free:
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	case <-d.Context().Done():
+		d.t.Fatal("somebody still holds the daemon's lock")
+	}
 }
 
 // LockDatabase keeps the daemon from writing to its database, as a full disk would,
