@@ -6,7 +6,17 @@ const (
 	HeaderSession = "Termio-Session" // TERMIO_SESSION of the caller's environment
 	HeaderCwd     = "Termio-Cwd"     // the caller's working folder, percent-encoded (url.PathEscape)
 	HeaderVersion = "Termio-Version" // the client's version
+
+	// HeaderRequest is the caller's own id of a call that changes something, a
+	// UUID. By it a caller whose connection was lost asks for the reply, and a
+	// call that is sent twice is done once. A reply to RouteRequest carries it
+	// back, or RequestUnknown.
+	HeaderRequest = "Termio-Request"
 )
+
+// RequestUnknown is the HeaderRequest of a reply about a request that this daemon
+// has never begun.
+const RequestUnknown = "unknown"
 
 // Headers by which a daemon introduces itself in every reply. A reader that
 // misses one does without.
@@ -29,6 +39,7 @@ const (
 	RouteFocus    = "POST /v1/sessions/{target}/focus"  //
 	RouteResume   = "POST /v1/sessions/{target}/resume" // -> StartReply
 	RouteExplain  = "GET /v1/sessions/{target}/explain" //
+	RouteRequest  = "GET /v1/requests/{target}"         // the reply to a call with this HeaderRequest, once there is one
 	RouteAttach   = "GET /v1/sessions/{target}/attach"  // Upgrade: termio-attach; ?cols= ?rows= ?raw=1
 	RouteWatch    = "GET /v1/watch"                     // ?state=a,b ?snapshot=0 ?all=1 ?since=N ?heartbeat=1; application/x-ndjson
 	RouteReport   = "POST /v1/reports"                  // query: state, event, conversation_from, transcript, at; body: the hook's own JSON

@@ -176,6 +176,7 @@ type call struct {
 	header  http.Header   // beside the caller's introduction
 	timeout time.Duration // until the reply's head has arrived and, unless stream is set, all of it; 0 is the client's own
 	stream  bool          // the connection outlives the reply's head
+	heard   *http.Header  // where the reply's head goes, of an error too; nil is nowhere
 }
 
 // request builds the HTTP request of a call.
@@ -276,6 +277,9 @@ func (c *Client) try(ctx context.Context, k call) (*reply, error) {
 		if v := r.Header.Get(api.HeaderDaemon); v != "" {
 			c.daemon.Store(&v)
 		}
+		if k.heard != nil {
+			*k.heard = r.Header
+		}
 	}
 	switch {
 	case err == nil:
@@ -369,17 +373,6 @@ func do[T any](ctx context.Context, c *Client, k call) (T, error) {
 		return v, unavailable("the termio daemon's reply has another shape than this version knows (%v); compare termio version with termio daemon status", err)
 	}
 	return v, nil
-}
-
-// doWait is do for a call that waits for a turn: it outlives the daemon's wait,
-// and where the connection is lost it says that the session is not.
-func doWait(ctx context.Context, c *Client, k call, w api.Waiting) (api.WaitReply, error) {
-	k.timeout = api.ClampTimeout(w.TimeoutMS) + waitGrace
-	v, err := do[api.WaitReply](ctx, c, k)
-	if errors.Is(err, errCutOff) {
-		return v, unavailable("the wait was cut off: the daemon went away meanwhile; the session goes on, and termio sessions list tells what became of it")
-	}
-	return v, err
 }
 
 // flag adds a query parameter that is 1 when set.

@@ -17,7 +17,7 @@ import (
 const (
 	reportBudget = time.Second
 	eventBudget  = 500 * time.Millisecond // of it, for the event on standard input
-	lastDrain    = 20 * time.Millisecond  // without a byte, for a writer to go on or to close
+	lastDrain    = 40 * time.Millisecond  // without a byte, for a writer to go on or to close
 )
 
 // maxReport is how much of an event is sent on. What names the conversation, the
