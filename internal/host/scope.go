@@ -210,11 +210,8 @@ func folderError(dir string, err error) error {
 // OpenProject adds a folder as a project, or brings a session to the front.
 func (h *Host) OpenProject(c Caller, req api.OpenRequest) (api.OpenReply, error) {
 	if req.Link != "" {
-		r, err := h.Focus(c, req.Link)
-		if err != nil {
-			return api.OpenReply{}, err
-		}
-		return api.OpenReply{Head: api.OKHead(), Focused: r.Focused}, nil
+		_, err := h.Focus(c, req.Link)
+		return api.OpenReply{}, err
 	}
 	if !filepath.IsAbs(req.Path) {
 		return api.OpenReply{}, api.NewError(api.BadRequest, fmt.Sprintf("path %q is not absolute", req.Path))
