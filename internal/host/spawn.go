@@ -44,7 +44,7 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 	rec := newRecord(sc, store.KindAgent, man.ID, dir)
 	rec.ConfigEnv = man.ConfigEnv(h.env.Environ)
 	rec.FirstPrompt = req.Prompt
-	resume, err := h.conversationFor(&rec, man, req.Resume)
+	resume, fresh, err := h.conversationFor(&rec, man, req.Resume)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,12 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 		return nil, err
 	}
 	d := &delivery{s: s, text: prompt, enter: true, first: true}
-	return h.startReply(ctx, s, d, plan.Typed, req.Waiting)
+	reply, err := h.startReply(ctx, s, d, plan.Typed, req.Waiting)
+	if r, ok := reply.(api.StartReply); ok {
+		r.Fresh = fresh // there was nothing to resume, which is said
+		return r, err
+	}
+	return reply, err
 }
 
 // Run starts a login shell and enters a command.
@@ -270,25 +275,32 @@ func newID() api.SessionID {
 }
 
 // conversationFor settles which conversation a launch begins or goes on with.
-func (h *Host) conversationFor(rec *store.Session, m *agent.Manifest, resume string) (bool, error) {
+func (h *Host) conversationFor(rec *store.Session, m *agent.Manifest, resume string) (resumed, fresh bool, err error) {
 	switch {
 	case resume == "" && m.ChoosesID():
 		rec.Conversation = string(newID())
-		return false, nil
+		return false, false, nil
 	case resume == "":
-		return false, nil
+		return false, false, nil
 	case !m.CanResume():
-		return false, api.NewError(api.WrongAgent, m.Name+" cannot go on with a past conversation")
+		return false, false, api.NewError(api.WrongAgent, m.Name+" cannot go on with a past conversation")
 	case !agent.ValidConversation(resume):
-		return false, api.NewError(api.BadRequest, fmt.Sprintf("%q is no conversation's id", printable(resume)))
+		return false, false, api.NewError(api.BadRequest, fmt.Sprintf("%q is no conversation's id", printable(resume)))
 	}
 	for _, s := range h.open() {
 		if r := s.record(); r.Conversation == resume && r.AgentID == m.ID {
-			return false, api.NewError(api.BadRequest, fmt.Sprintf("conversation %s is open in %s", resume, s.id.Link()))
+			return false, false, api.NewError(api.BadRequest, fmt.Sprintf("conversation %s is open in %s", resume, s.id.Link()))
 		}
 	}
+	// What was asked for is nowhere: nothing else is taken for it.
+	if d := agent.Decide(m, h.place(rec.ConfigEnv), resume, true); d.Verdict == agent.VerdictMissing {
+		if m.ChoosesID() {
+			rec.Conversation = string(newID())
+		}
+		return false, true, nil
+	}
 	rec.Conversation, rec.Prompted = resume, true
-	return true, nil
+	return true, false, nil
 }
 
 func sizeOf(cols, rows int) pty.Size {
