@@ -57,7 +57,8 @@ func TestLeaderSetsTheSize(t *testing.T) {
 	phone.Resize(40, 50) // a viewer's size is its own affair
 	phone.Type("p")
 	desk.AwaitSize(40, 50)
-	hidden.Type("h") // typing without a size leads nobody
+	desk.AwaitText("cat\np") // two clients' keys have no order of their own
+	hidden.Type("h")         // typing without a size leads nobody
 	desk.AwaitText("ph")
 	desk.Type("d")
 	phone.AwaitSize(120, 40)
