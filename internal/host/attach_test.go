@@ -15,7 +15,7 @@ import (
 func TestJoinInTheMiddle(t *testing.T) {
 	t.Parallel()
 	d := termtest.Start(t)
-	link := d.Run(`i=0; while [ $i -lt 3000 ]; do i=$((i+1)); printf 'line %d \033[3%dmcolour\033[m \346\227\245\346\234\254\n' $i $((i%8)); done; echo the end`)
+	link := d.Run(`i=0; while [ $i -lt 3000 ]; do i=$((i+1)); printf 'line %d \033[3%dmcolour\033[m \346\227\245\346\234\254\n' $i $((i%8)); done; echo the end; cat`) // cat: no prompt comes after the end
 	var screens []*termtest.Screen
 	for range 6 {
 		screens = append(screens, d.Screen(link))
