@@ -297,7 +297,7 @@ func TestAttachSurvivesTheHost(t *testing.T) {
 	o.shows("before")
 	status := p.termio("daemon", "status")
 	var keeper, host int
-	for _, line := range strings.Split(status, "\n") {
+	for line := range strings.SplitSeq(status, "\n") {
 		_, _ = fmt.Sscanf(line, "processes: keeper %d, host %d", &keeper, &host)
 	}
 	if host == 0 {

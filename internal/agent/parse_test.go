@@ -119,8 +119,7 @@ func compareShape(t *testing.T, path string, s *shape, typ reflect.Type) {
 
 func compareObject(t *testing.T, path string, s *shape, typ reflect.Type) {
 	fields := make(map[string]reflect.Type)
-	for i := range typ.NumField() {
-		f := typ.Field(i)
+	for f := range typ.Fields() {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" && name != "" {
 			fields[name] = f.Type
 		}

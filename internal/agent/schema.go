@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 )
 
 //go:generate go test -run ^(TestSchemaIsPublished|TestFieldsAreDocumented)$ -update-schema .
@@ -52,9 +53,7 @@ func (s *shape) schema() map[string]any {
 		out["type"] = "object"
 		s.objectSchema(out)
 	}
-	for k, v := range s.extra {
-		out[k] = v
-	}
+	maps.Copy(out, s.extra)
 	return out
 }
 

@@ -15,8 +15,6 @@ import (
 // within one schema version a line may be added, never renamed or removed.
 var update = flag.Bool("update", false, "rewrite testdata")
 
-func ptr[T any](v T) *T { return &v }
-
 const (
 	testID   = SessionID("ab12cd34-9f2e-4c31-b8d7-3e5a12c90f44")
 	testFile = "/home/ada/.claude/projects/-home-ada-app/7f0c.jsonl"
@@ -30,8 +28,8 @@ var (
 		Multiple: true,
 	}
 	testSettings = Settings{
-		LiveStatus: ptr(true), SessionControl: ptr(false), CommandLink: ptr(true), DefaultAgent: "claudeCode",
-		BypassPermissions: ptr(false), StalledAfterMS: 1_200_000, StalledLines: 5, HistoryLines: 10_000, CloseGraceMS: 2000, DetachKey: "ctrl-q",
+		LiveStatus: new(true), SessionControl: new(false), CommandLink: new(true), DefaultAgent: "claudeCode",
+		BypassPermissions: new(false), StalledAfterMS: 1_200_000, StalledLines: 5, HistoryLines: 10_000, CloseGraceMS: 2000, DetachKey: "ctrl-q",
 	}
 )
 
@@ -48,7 +46,7 @@ var goldens = []struct {
 		Description: "waiting for you: Run this command? · 2m", Transcript: testFile, Cwd: "/home/ada/app", Prompt: "Run this command?\n1. Yes\n2. No",
 		Background: 1, Reason: "closed", Project: "app", AgentID: "claudeCode", Wire: "claude", Conversation: "7f0c", Dialog: testDialog,
 		Since: 1_767_225_600_000, Seen: true, PID: 4711, Folder: "/home/ada/app", Worktree: "/home/ada/.termio/worktrees/app/fix",
-		ExitCode: ptr(0), SpawnedBy: testLink, LastActivity: 1_767_225_601_000,
+		ExitCode: new(0), SpawnedBy: testLink, LastActivity: 1_767_225_601_000,
 	}}}},
 	{"list-bare-v1", ListReply{OKHead(), "app", []SessionInfo{{
 		Link: testLink, ID: testID.Short(), Title: "zsh", Agent: "Terminal", Status: Idle, Description: "idle · 3s",
@@ -56,11 +54,11 @@ var goldens = []struct {
 	{"list-empty-v1", ListReply{OKHead(), "app", []SessionInfo{}}},
 
 	{"spawn-request-v1", SpawnRequest{
-		Agent: "codex", Prompt: "-- summarise", Cwd: "/home/ada/app", Worktree: ptr("fix"), Resume: "7f0c", Cols: 120, Rows: 40,
+		Agent: "codex", Prompt: "-- summarise", Cwd: "/home/ada/app", Worktree: new("fix"), Resume: "7f0c", Cols: 120, Rows: 40,
 		Waiting: Waiting{Wait: true, TimeoutMS: 90_000},
 	}},
 	{"spawn-request-bare-v1", SpawnRequest{Prompt: "hello"}},
-	{"spawn-request-worktree-v1", SpawnRequest{Prompt: "hello", Worktree: ptr("")}},
+	{"spawn-request-worktree-v1", SpawnRequest{Prompt: "hello", Worktree: new("")}},
 	{"run-request-v1", RunRequest{Command: "make test", Cwd: "/home/ada/app", Cols: 120, Rows: 40, Waiting: Waiting{Wait: true, TimeoutMS: 1000}}},
 	{"run-request-bare-v1", RunRequest{Command: "make test"}},
 	{"send-request-v1", SendRequest{
@@ -69,12 +67,12 @@ var goldens = []struct {
 	{"send-request-bare-v1", SendRequest{Text: "yes"}},
 	{"start-v1", StartReply{OKHead(), testLink, "hello", true, true, true, true}},
 	{"start-bare-v1", StartReply{Head: OKHead(), Target: testLink, Title: "hello", Created: true, Queued: true}},
-	{"send-v1", SendReply{OKHead(), testLink, "hello", testFile, ptr(int64(12)), Submitted}},
+	{"send-v1", SendReply{OKHead(), testLink, "hello", testFile, new(int64(12)), Submitted}},
 	{"send-bare-v1", SendReply{Head: OKHead(), Target: testLink, Title: "zsh", Delivery: Typed}},
 	{"wait-v1", WaitReply{
-		OKHead(), testLink, "hello", NeedsYou, true, true, testFile, ptr(int64(0)), ptr(int64(42)), "Run this command?", testDialog, 2, ptr(1), Queued,
+		OKHead(), testLink, "hello", NeedsYou, true, true, testFile, new(int64(0)), new(int64(42)), "Run this command?", testDialog, 2, new(1), Queued,
 	}},
-	{"wait-bare-v1", WaitReply{Head: OKHead(), Target: testLink, Title: "hello", Status: Done, Cursor: ptr(int64(0)), CursorEnd: ptr(int64(0))}},
+	{"wait-bare-v1", WaitReply{Head: OKHead(), Target: testLink, Title: "hello", Status: Done, Cursor: new(int64(0)), CursorEnd: new(int64(0))}},
 	{"read-v1", ReadReply{OKHead(), testLink, "zsh", "$ make test\nok"}},
 	{"close-v1", CloseReply{OKHead(), testLink, "zsh"}},
 	{"focus-v1", FocusReply{OKHead(), testLink}},
@@ -85,7 +83,7 @@ var goldens = []struct {
 	}},
 
 	{"event-v1", Event{
-		SchemaVersion, testLink, Done, "hello", "/home/ada/app", true, "Run this command?", testFile, ptr(int64(42)),
+		SchemaVersion, testLink, Done, "hello", "/home/ada/app", true, "Run this command?", testFile, new(int64(42)),
 		"working 42m, no repo change, transcript +3 lines", 17, 1_767_225_600_000, "Claude Code", "app", 1, testDialog, "closed",
 	}},
 	{"event-bare-v1", Event{SchemaVersion: SchemaVersion, Link: testLink, Status: Idle, Title: "zsh", Seq: 1, At: 1_767_225_600_000}},
@@ -214,8 +212,8 @@ func TestGoldensFillEveryField(t *testing.T) {
 		fillFields(reflect.ValueOf(g.v), filled)
 	}
 	for typ, fields := range filled {
-		for i := range typ.NumField() {
-			if f := typ.Field(i); !fields[f.Name] {
+		for f := range typ.Fields() {
+			if !fields[f.Name] {
 				t.Errorf("no golden sets %s.%s", typ.Name(), f.Name)
 			}
 		}

@@ -125,8 +125,6 @@ func TestRootCause(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 const link = "termio://session/ab12cd34-9f2e-4c31-b8d7-3e5a12c90f44"
 
 func TestOutcomeText(t *testing.T) {
@@ -135,13 +133,13 @@ func TestOutcomeText(t *testing.T) {
 		in   api.WaitReply
 		want string
 	}{
-		{"done", api.WaitReply{Status: api.Done, Transcript: "/t.jsonl", Cursor: ptr(int64(3)), CursorEnd: ptr(int64(9)), Background: 2}, `
+		{"done", api.WaitReply{Status: api.Done, Transcript: "/t.jsonl", Cursor: new(int64(3)), CursorEnd: new(int64(9)), Background: 2}, `
 LINK finished (done)
   in the background: 2 tasks
   transcript: /t.jsonl
   reply: lines 4–9
 `},
-		{"nothing new", api.WaitReply{Status: api.Idle, Transcript: "/t.jsonl", Cursor: ptr(int64(3)), CursorEnd: ptr(int64(3))}, `
+		{"nothing new", api.WaitReply{Status: api.Idle, Transcript: "/t.jsonl", Cursor: new(int64(3)), CursorEnd: new(int64(3))}, `
 LINK finished (idle)
   transcript: /t.jsonl
 `},
@@ -155,7 +153,7 @@ LINK is waiting for you
 		{"ran out", api.WaitReply{Status: api.Working, TimedOut: true}, `
 LINK is still working: the wait timed out, the session goes on
 `},
-		{"a command", api.WaitReply{Status: api.Idle, ExitCode: ptr(2)}, `
+		{"a command", api.WaitReply{Status: api.Idle, ExitCode: new(2)}, `
 LINK finished (idle, exit code 2)
 `},
 	}
@@ -180,7 +178,7 @@ func TestEventText(t *testing.T) {
 		want string
 	}{
 		{"snapshot", api.Event{Status: api.Idle, Title: "zsh", Snapshot: true}, "LINK  [idle]  zsh"},
-		{"done", api.Event{Status: api.Done, Title: "fix", Transcript: "/t.jsonl", CursorEnd: ptr(int64(42))}, "12:03:11 LINK  [done]  fix — /t.jsonl:42"},
+		{"done", api.Event{Status: api.Done, Title: "fix", Transcript: "/t.jsonl", CursorEnd: new(int64(42))}, "12:03:11 LINK  [done]  fix — /t.jsonl:42"},
 		{"needs you", api.Event{Status: api.NeedsYou, Title: "fix", Prompt: "Run it?\n1. Yes"}, "12:03:11 LINK  [needs-you]  fix — Run it? 1. Yes"},
 		{"stalled", api.Event{Status: api.Stalled, Title: "fix", Evidence: "working 42m, no repo change", Project: "app"}, "12:03:11 LINK  [stalled]  fix (app) — working 42m, no repo change"},
 		{"closed", api.Event{Status: api.Closed, Title: "a\x1bb", Reason: "closed"}, "12:03:11 LINK  [closed]  ab — closed"},

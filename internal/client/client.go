@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -195,9 +196,7 @@ func (c *Client) request(k call) (*http.Request, error) {
 		URL:    &url.URL{Scheme: "http", Host: "termio", Path: path, RawPath: raw, RawQuery: k.query.Encode()},
 		Header: http.Header{},
 	}
-	for name, values := range k.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, k.header)
 	req.Header.Set("User-Agent", "termio/"+config.Version)
 	req.Header.Set(api.HeaderVersion, config.Version)
 	if c.opts.Session != "" {

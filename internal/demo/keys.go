@@ -85,10 +85,10 @@ func (d *decoder) feed(piece []byte) []input {
 
 // takePaste collects up to the end of the paste; rest is what follows it.
 func (d *decoder) takePaste(data []byte) (rest []byte, done bool) {
-	if i := bytes.Index(data, pasteEnd); i >= 0 {
-		d.keep(data[:i])
+	if before, after, ok := bytes.Cut(data, pasteEnd); ok {
+		d.keep(before)
 		d.pasting = false
-		return data[i+len(pasteEnd):], true
+		return after, true
 	}
 	held := 0 // the end may come in pieces
 	for n := min(len(pasteEnd)-1, len(data)); n > 0; n-- {

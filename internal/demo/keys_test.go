@@ -74,14 +74,14 @@ func FuzzDecoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
 		var whole, parts decoder
 		want := told(whole.feed(data))
-		var got string
+		var got strings.Builder
 		for rest := data; len(rest) > 0; {
 			n := min(int(size%16)+1, len(rest))
-			got += told(parts.feed(rest[:n]))
+			got.WriteString(told(parts.feed(rest[:n])))
 			rest = rest[n:]
 		}
-		if got != want {
-			t.Errorf("in pieces %q, whole %q", got, want)
+		if got.String() != want {
+			t.Errorf("in pieces %q, whole %q", got.String(), want)
 		}
 		if len(whole.pending) >= maxSequence {
 			t.Errorf("%d bytes are held", len(whole.pending))

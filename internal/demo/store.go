@@ -105,7 +105,7 @@ func newID() string {
 // derivedID makes the UUID that follows from its parts, so that a scripted
 // conversation has the same ones each time.
 func derivedID(parts ...any) string {
-	sum := sha256.Sum256([]byte(fmt.Sprintln(parts...)))
+	sum := sha256.Sum256(fmt.Appendln(nil, parts...))
 	return uuid([16]byte(sum[:16]))
 }
 

@@ -21,11 +21,12 @@ func reportCommand(exe string, h *agent.Hooks, e agent.HookEvent, more ...string
 	if h.CapturesTranscript {
 		words = append(words, "--transcript")
 	}
-	line := "[ ! -x " + quote(exe) + " ] || exec " + quote(exe)
+	var line strings.Builder
+	line.WriteString("[ ! -x " + quote(exe) + " ] || exec " + quote(exe))
 	for _, w := range append(words, more...) {
-		line += " " + quoteIfNeeded(w)
+		line.WriteString(" " + quoteIfNeeded(w))
 	}
-	return line
+	return line.String()
 }
 
 // plainWord is a word that a shell leaves alone.

@@ -265,7 +265,7 @@ func TestTerminalWritesDoNotMix(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, line := range strings.Split(strings.TrimSpace(string(all)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(all)), "\n") {
 		if line != strings.Repeat("a", each) && line != strings.Repeat("b", each) {
 			t.Errorf("a line of %d bytes with %d a and %d b", len(line), strings.Count(line, "a"), strings.Count(line, "b"))
 		}

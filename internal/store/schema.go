@@ -79,7 +79,7 @@ func migrate(q *queries, steps []string) error {
 			return err
 		}
 		for i := version; i < len(steps); i++ {
-			for _, statement := range strings.Split(steps[i], ";") {
+			for statement := range strings.SplitSeq(steps[i], ";") {
 				if strings.TrimSpace(statement) == "" {
 					continue
 				}

@@ -152,7 +152,7 @@ func (s *Screen) paletteColors(arg string) {
 
 // dynamicColors is OSC 10–19: each further colour is for the next number.
 func (s *Screen) dynamicColors(n int, arg string) {
-	for _, spec := range strings.Split(arg, ";") {
+	for spec := range strings.SplitSeq(arg, ";") {
 		if n > 19 {
 			return
 		}
@@ -174,7 +174,7 @@ func (s *Screen) color(i int, name, spec string) {
 
 // resetPalette is OSC 104.
 func (s *Screen) resetPalette(arg string) {
-	for _, f := range strings.Split(arg, ";") {
+	for f := range strings.SplitSeq(arg, ";") {
 		n, err := strconv.Atoi(f)
 		switch {
 		case arg == "":

@@ -298,16 +298,16 @@ func TestWrappedLines(t *testing.T) {
 		{"wide character", "012345678日", "w...."},
 	} {
 		s := draw(c.in)
-		got := ""
+		var got strings.Builder
 		for y := range s.rows {
 			if s.Wrapped(Row(y)) {
-				got += "w"
+				got.WriteString("w")
 			} else {
-				got += "."
+				got.WriteString(".")
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got.String(), c.want)
 		}
 	}
 }

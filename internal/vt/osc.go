@@ -139,7 +139,7 @@ func (s *Screen) hyperlink(arg string) {
 	}
 	e := s.ext(s.cur.pen.lo)
 	e.uri, e.id = cleanText([]byte(uri), maxLinkBytes), ""
-	for _, kv := range strings.Split(params, ":") {
+	for kv := range strings.SplitSeq(params, ":") {
 		if v, ok := strings.CutPrefix(kv, "id="); ok && e.uri != "" {
 			e.id = strings.Map(func(r rune) rune {
 				if r == ';' || r == ':' {
@@ -196,7 +196,7 @@ func (s *Screen) notify777(arg string) {
 func (s *Screen) notify99(arg string) {
 	meta, body, _ := strings.Cut(arg, ";")
 	title := true
-	for _, kv := range strings.Split(meta, ":") {
+	for kv := range strings.SplitSeq(meta, ":") {
 		switch kv {
 		case "p=?":
 			s.query()

@@ -161,7 +161,7 @@ func (s *Screen) requestSetting(what string) {
 
 // capabilities is XTGETTCAP: names and values in hexadecimal.
 func (s *Screen) capabilities(names string) {
-	for _, name := range strings.Split(names, ";") {
+	for name := range strings.SplitSeq(names, ";") {
 		value, ok := "", true
 		switch strings.ToLower(name) {
 		case "544e", "6e616d65": // TN, name
@@ -188,7 +188,7 @@ func (s *Screen) apc(b []byte) {
 		return
 	}
 	control, _, _ := strings.Cut(string(b[1:]), ";")
-	for _, kv := range strings.Split(control, ",") {
+	for kv := range strings.SplitSeq(control, ",") {
 		if kv == "a=q" {
 			s.query()
 		}

@@ -61,7 +61,7 @@ func TestWidth(t *testing.T) {
 
 // What Width says is what the screen uses.
 func TestWidthIsTheScreens(t *testing.T) {
-	for _, text := range strings.Fields("abc é e\u0301 日本 👩\u200d💻 🏳\ufe0f\u200d🌈 🇩🇪 🇩 👍🏽 ❤\ufe0f 1\ufe0f\u20e3 हिन्दी หนึ่ง \u1112\u1161\u11ab क्ष a🏽 ☺\ufe0e \u200b") {
+	for text := range strings.FieldsSeq("abc é e\u0301 日本 👩\u200d💻 🏳\ufe0f\u200d🌈 🇩🇪 🇩 👍🏽 ❤\ufe0f 1\ufe0f\u20e3 हिन्दी หนึ่ง \u1112\u1161\u11ab क्ष a🏽 ☺\ufe0e \u200b") {
 		s := New(Options{Cols: 80, Rows: 2})
 		s.Write([]byte("x" + text))
 		if got, want := s.Cursor().X, 1+Width("x"+text)-1; got != want {
@@ -139,7 +139,7 @@ func breakTest(t *testing.T, line string) (want []string, text string, ok bool) 
 		return nil, "", false
 	}
 	breaks := false
-	for _, f := range strings.Fields(line) {
+	for f := range strings.FieldsSeq(line) {
 		switch f {
 		case "÷":
 			if part != "" {
