@@ -108,7 +108,7 @@ func newAgent(set *settings, env config.Env, conv *conversation, t *tty) *agent 
 // applySettings brings over what is kept outside the settings.
 func (a *agent) applySettings() {
 	a.decoder.lossy = a.set.lossy
-	a.pace.Store(&reading{bytes: a.set.readBytes, every: a.set.scaled(a.set.readEvery)})
+	a.pace.Store(&reading{bytes: a.set.readBytes, every: a.set.scaled(a.set.readEvery), lag: a.set.scaled(a.set.lag)})
 }
 
 // run is the loop.

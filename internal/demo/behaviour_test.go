@@ -253,7 +253,7 @@ func TestProbe(t *testing.T) {
 	}
 	dir := t.TempDir()
 	proc, err := pty.Start(fd, pty.Command{
-		Argv: []string{exe, "--probe", "got"}, Env: []string{"DEMO_TEST_ROLE=agent", "HOME=" + dir, "GOCOVERDIR=" + os.TempDir()}, Dir: dir,
+		Argv: []string{exe, "--probe", "got", "--read-bytes=3000", "--read-every=1ms"}, Env: []string{"DEMO_TEST_ROLE=agent", "HOME=" + dir, "GOCOVERDIR=" + os.TempDir()}, Dir: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestProbe(t *testing.T) {
 	if _, err := master.WriteString(long + "\r\x04"); err != nil {
 		t.Fatal(err)
 	}
-	await("probe got 4096 bytes")
+	await("probe got 1096 bytes") // of two reads
 	if got, want := read(t, filepath.Join(dir, "got")), long[:4095]+"\n"; got != want {
 		t.Errorf("%d bytes came through, want %d", len(got), len(want))
 	}

@@ -22,12 +22,8 @@ const (
 	vimNormal = "normal"
 )
 
-func (c *composer) clear() {
-	c.value, c.pos, c.attached = "", 0, nil
-	if c.vim == vimNormal {
-		c.vim = vimInsert
-	}
-}
+// clear empties the composer. A modal one stays in its mode, as Claude Code's does.
+func (c *composer) clear() { c.value, c.pos, c.attached = "", 0, nil }
 
 func (c *composer) set(text string) { c.value, c.pos = text, len(text) }
 

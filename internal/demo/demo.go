@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, stdio Stdio, environ []string) (int
 		return exitError, fmt.Errorf("%w; termio %s --help lists flags and switches", err, Name)
 	}
 	if set.probe != "" {
-		return probe(stdio, set.probe)
+		return probe(stdio, set.probe, reading{bytes: set.readBytes, every: set.scaled(set.readEvery)})
 	}
 	env, err := config.FromEnv(environ)
 	if err != nil && env.Home == "" {

@@ -18,9 +18,9 @@ type dialog struct {
 	question string
 	options  []string
 	selected int
-	free     bool   // the last option takes text
-	text     string // which is this
-	opened   time.Time
+	free     bool      // the last option takes text
+	text     string    // which is this
+	deafFrom time.Time // it ignores keys for a while from here on
 	answered func(answer)
 	cancel   context.CancelFunc // of its reminder
 }
@@ -34,7 +34,7 @@ type answer struct {
 
 // open shows a dialog and tells everybody. What is typed before its time is ignored.
 func (a *agent) open(d *dialog) {
-	d.opened = a.now()
+	d.deafFrom = a.now()
 	a.dialog = d
 	ctx, cancel := context.WithCancel(a.ctx)
 	d.cancel = cancel
@@ -80,8 +80,12 @@ func (a *agent) closeDialog(ans answer) {
 // does not choose, but a Return after it does.
 func (a *agent) dialogInput(in input) {
 	d := a.dialog
-	if a.now().Sub(d.opened) < a.set.scaled(a.set.deaf) {
+	if now := a.now(); now.Sub(d.deafFrom) < a.set.scaled(a.set.deaf) {
 		a.note("deaf", map[string]any{"input": in.text})
+		if a.set.deafKeys == "keep" {
+			d.deafFrom = now
+			a.edit(in)
+		}
 		return
 	}
 	onFree := d.free && d.selected == len(d.options)-1

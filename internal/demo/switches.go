@@ -31,13 +31,14 @@ type settings struct {
 	attach             int
 	lossy              bool
 	readBytes          int
-	readEvery          time.Duration
+	readEvery, lag     time.Duration
 	suggestion         string
 	busy               string
 	interrupts         int
 	restore            bool
 	startDialogs       []string
 	startDelay, deaf   time.Duration
+	deafKeys           string
 	titles, program    string
 	progress           bool
 	notify             string
@@ -77,6 +78,7 @@ var switches = []toggle{
 	onOff("lossy", "off", "of a paste only the last read is kept", func(s *settings) *bool { return &s.lossy }),
 	number("read-bytes", "0", "input is read in pieces of at most so many bytes", func(s *settings) *int { return &s.readBytes }),
 	millis("read-every", "0ms", "and so far apart", func(s *settings) *time.Duration { return &s.readEvery }),
+	millis("lag", "0ms", "what is typed is looked at so long after it came, all at once", func(s *settings) *time.Duration { return &s.lag }),
 	text("suggestion", "", "dim text in the empty composer; Tab takes it", func(s *settings) *string { return &s.suggestion }),
 	word("busy", "queue merge steer drop", "what text sent during a turn becomes", func(s *settings) *string { return &s.busy }),
 	number("interrupts", "1", "how often Esc must come to interrupt a turn", func(s *settings) *int { return &s.interrupts }),
@@ -84,6 +86,7 @@ var switches = []toggle{
 	list("start", "dialogs at the start: trust, login, hooks", func(s *settings) *[]string { return &s.startDialogs }, "trust", "login", "hooks"),
 	millis("start-delay", "0ms", "they come so long after the composer", func(s *settings) *time.Duration { return &s.startDelay }),
 	millis("deaf", "300ms", "a new dialog ignores keys for so long", func(s *settings) *time.Duration { return &s.deaf }),
+	word("deaf-keys", "drop keep", "what becomes of these keys; keep: they are the composer's, and each makes the dialog deaf anew", func(s *settings) *string { return &s.deafKeys }),
 	word("titles", "on off plain wrong new", "the title: with state, none, no state, always working, unknown marks", func(s *settings) *string { return &s.titles }),
 	word("program", "ask on off", "OSC 7501: if its query is answered, unasked, never", func(s *settings) *string { return &s.program }),
 	onOff("progress", "off", "OSC 9;4 while working", func(s *settings) *bool { return &s.progress }),

@@ -68,7 +68,8 @@ func TestSwitchVim(t *testing.T) {
 		{"insert", "abc\r", "abc"},
 		{"insert", "abc\x1b[27u0xi!\r", "!bc"},
 		{"normal", "iabc\r", "abc"},
-		{"normal", "hello\r", ""}, // none of it is text, but o would be a command we have not
+		{"normal", "\x1b[200~0x$ is text\x1b[201~\r", "0x$ is text"}, // a paste is text in every mode
+		{"normal", "hello\r", ""},                                    // none of it is text, but o would be a command we have not
 		{"off", "0x$\r", "0x$"},
 	}
 	for _, tt := range tests {
@@ -181,6 +182,17 @@ func TestSwitchSlowReader(t *testing.T) {
 	}
 }
 
+// What comes while the agent lags is read at once when it gets to it: the Return that
+// was pressed in good time is right behind the paste.
+func TestSwitchLag(t *testing.T) {
+	b := start(t, "--lag=100s", "--paste-settle=50s")
+	b.event("ready")
+	b.send("\x1b[200~late\x1b[201~")
+	b.send("\r")
+	b.event("return-dropped", "why", "too soon after a paste")
+	b.waitScreen("❯ late")
+}
+
 func TestSwitchSuggestion(t *testing.T) {
 	b := start(t, "--suggestion=write the tests")
 	b.event("ready")
@@ -289,6 +301,21 @@ func TestSwitchDeaf(t *testing.T) {
 	b.send("1\r")
 	b.event("deaf", "input", "1")
 	b.event("deaf", "input", "enter")
+	if _, err := os.Stat(b.path("made.txt")); err == nil {
+		t.Error("a deaf dialog was answered")
+	}
+}
+
+// A key that comes too early is the composer's, and keeps the dialog deaf.
+func TestSwitchDeafKeys(t *testing.T) {
+	b := start(t, "--deaf=24h", "--deaf-keys=keep")
+	b.event("ready")
+	b.prompt("[[touch made.txt]]")
+	b.event("dialog")
+	b.send("1")
+	b.event("deaf", "input", "1")
+	b.send("\x1b[200~and more\x1b[201~\r")
+	b.submitted("1and more") // queued behind the turn that asks
 	if _, err := os.Stat(b.path("made.txt")); err == nil {
 		t.Error("a deaf dialog was answered")
 	}

@@ -66,6 +66,7 @@ func (t *tty) size() (cols, rows int) {
 type reading struct {
 	bytes int           // at most so many at once; 0 is as much as there is
 	every time.Duration // and so far apart
+	lag   time.Duration // so long after it came
 }
 
 // read hands every piece of input to got until the input or ctx ends. pace is asked
@@ -94,6 +95,9 @@ func (t *tty) read(ctx context.Context, pace func() *reading, got func([]byte)) 
 			continue
 		}
 		p := pace()
+		if p.lag > 0 && !pause(ctx, p.lag) { // what comes meanwhile is read with it
+			break
+		}
 		n, err := unix.Read(in, buf[:limit(p.bytes, len(buf))])
 		switch {
 		case errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN):

@@ -71,6 +71,11 @@ func (a *agent) input(in input) {
 		}
 		return
 	}
+	a.edit(in)
+}
+
+// edit is one thing for the composer.
+func (a *agent) edit(in input) {
 	a.hint = ""
 	now := a.now()
 	switch in.kind {
