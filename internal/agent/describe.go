@@ -115,7 +115,7 @@ func manifestShape() *shape {
 			opt("submit", whole("After a paste, before Return.")),
 			opt("dialogDeaf", whole("A new dialog ignores keys for so long.")),
 			opt("retry", whole("A Return without effect is repeated after so long.")),
-			opt("busy", oneOf("What text sent in a turn does: becomes a turn of its own (queue) or goes into the running one (merge).", BusyQueue, BusyMerge)))),
+			opt("busy", oneOf("What becomes of text sent in a turn: the agent makes it a turn of its own (queue), takes it into the running one (merge), or would run several as one and gets each when it is at rest (hold).", BusyQueue, BusyMerge, BusyHold)))),
 		opt("composer", composerShape()),
 		opt("titleStatus", rules("States that the live title (OSC 0 and 2) shows. No match is no evidence; it only ends what the title itself had said.")),
 		opt("status", rules("States that the screen shows, for agents without hooks: attention, then working, else idle. Ignored beside hooks.")),

@@ -96,13 +96,14 @@ type Input struct {
 	SubmitMS     int    `json:"submit,omitempty"`     // after a paste, before Return
 	DialogDeafMS int    `json:"dialogDeaf,omitempty"` // a new dialog ignores keys for so long
 	RetryMS      int    `json:"retry,omitempty"`      // a Return without effect is repeated after
-	Busy         string `json:"busy,omitempty"`       // what text sent in a turn does: queue or merge
+	Busy         string `json:"busy,omitempty"`       // what becomes of text sent in a turn: queue, merge or hold
 }
 
 // The words of Input.Busy.
 const (
 	BusyQueue = "queue" // it becomes a turn of its own
 	BusyMerge = "merge" // it goes into the running turn
+	BusyHold  = "hold"  // the agent would run several as one: it gets each when it is at rest
 )
 
 // Rules map text to a status; attention is tried before working.
@@ -327,6 +328,7 @@ type Timings struct {
 	Retry      time.Duration // a Return without effect is repeated after
 	Settle     time.Duration // how long a sign of readiness must have held
 	Queues     bool          // text sent in a turn becomes a turn of its own
+	Holds      bool          // because it is kept from the agent until the turn is over
 }
 
 // Timings gives the manifest's timings. The defaults are generous to agents that
@@ -351,7 +353,7 @@ func (m *Manifest) Timings() Timings {
 		set(&t.Submit, in.SubmitMS)
 		set(&t.DialogDeaf, in.DialogDeafMS)
 		set(&t.Retry, in.RetryMS)
-		t.Queues = in.Busy != BusyMerge
+		t.Queues, t.Holds = in.Busy != BusyMerge, in.Busy == BusyHold
 	}
 	if m.ReadySigns != nil {
 		set(&t.Settle, m.ReadySigns.SettleMS)

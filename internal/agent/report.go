@@ -28,6 +28,7 @@ type Report struct {
 	Cwd          string
 	Tool         string
 	Prompt       string // the text that was taken, cut
+	Told         string // the same, whole; "" where the payload does not hold all of it
 	Message      string
 	Subagent     string // id of the subagent whose event it is
 	Background   int    // -1: not told
@@ -54,7 +55,7 @@ func ParseReport(m *Manifest, q ReportQuery, payload []byte) (Report, error) {
 	if !ok {
 		return Report{}, fmt.Errorf("state must be working, attention, done or idle, not %q", clean(q.State, 40))
 	}
-	root, _, _ := readTree(payload[:min(len(payload), maxPayload)])
+	root, _, torn := readTree(payload[:min(len(payload), maxPayload)])
 	r := Report{
 		Status: status, Event: clean(q.Event, maxText), At: q.At, Background: -1,
 		Cwd: pathText(root.get("cwd")),
@@ -79,6 +80,9 @@ func ParseReport(m *Manifest, q ReportQuery, payload []byte) (Report, error) {
 	r.Subagent = clean(root.path(hooks.Subagent).text(), maxConversation)
 	r.Background = hooks.Background.count(root)
 	m.readEvent(&r, hooks, root)
+	if torn != nil || !r.Prompted {
+		r.Told = ""
+	}
 	return r, nil
 }
 
@@ -95,7 +99,7 @@ func (m *Manifest) readEvent(r *Report, hooks *Hooks, root *node) {
 	if i >= 0 {
 		e := hooks.Events[i]
 		if e.isPrompt() {
-			r.Prompt = cut(prompt, maxPrompt)
+			r.Prompt, r.Told = cut(prompt, maxPrompt), prompt
 			_, machine := firstMatch(hooks.MachinePrompt, prompt)
 			r.Prompted = !machine
 		}

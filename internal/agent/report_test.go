@@ -24,7 +24,7 @@ func TestParseReport(t *testing.T) {
 		{
 			"prompt", "working", "UserPromptSubmit",
 			`{"session_id":"` + conversation + `","transcript_path":"/home/u/t.jsonl","cwd":"/home/u/p","prompt":"fix\nit"}`,
-			Report{Status: api.Working, Conversation: conversation, Transcript: "/home/u/t.jsonl", Cwd: "/home/u/p", Prompt: "fix\nit", Prompted: true, Background: -1},
+			Report{Status: api.Working, Conversation: conversation, Transcript: "/home/u/t.jsonl", Cwd: "/home/u/p", Prompt: "fix\nit", Told: "fix\nit", Prompted: true, Background: -1},
 		},
 		{
 			"a prompt that a task made", "working", "UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>a</task-id>"}`,
@@ -118,6 +118,9 @@ func TestParseReportIsBounded(t *testing.T) {
 	r, err := ParseReport(builtin(t, "claude"), ReportQuery{State: "working", Event: "UserPromptSubmit"}, []byte(payload))
 	if err != nil || r.Conversation != "c1" || len(r.Prompt) > maxPrompt {
 		t.Errorf("ParseReport: %d bytes of prompt, conversation %q, %v", len(r.Prompt), r.Conversation, err)
+	}
+	if r.Told != "" {
+		t.Errorf("of a prompt that is cut %d bytes are given as the whole", len(r.Told))
 	}
 	deep := strings.Repeat(`{"a":`, 1_000_000)
 	if _, err := ParseReport(nil, ReportQuery{State: "done"}, []byte(deep)); err != nil {
