@@ -48,14 +48,19 @@ var directives = map[string]func(argument string, tools []string) reply{
 	"text":  func(a string, _ []string) reply { return reply{text: a} },
 	"lines": numberedLines,
 	"bash": func(a string, tools []string) reply {
-		return call(tools, []string{"Bash"}, map[string]any{"command": a, "description": "Run the command of the prompt"})
+		const why = "Run the command of the prompt"
+		return call(tools,
+			offer{"Bash", map[string]any{"command": a, "description": why}},
+			// Outside of the sandbox, so that the person is asked.
+			offer{"exec_command", map[string]any{"cmd": a, "sandbox_permissions": "require_escalated", "justification": why}})
 	},
 	"write": func(a string, tools []string) reply {
-		return call(tools, []string{"Write"}, map[string]any{"file_path": a, "content": "written\n"})
+		return call(tools, offer{"Write", map[string]any{"file_path": a, "content": "written\n"}})
 	},
 	"ask": ask,
 	"agent": func(a string, tools []string) reply {
-		return call(tools, []string{"Agent", "Task"}, map[string]any{"description": "Do the inner prompt", "prompt": a, "subagent_type": "general-purpose"})
+		task := map[string]any{"description": "Do the inner prompt", "prompt": a, "subagent_type": "general-purpose"}
+		return call(tools, offer{"Agent", task}, offer{"Task", task}, offer{"spawn_agent", map[string]any{"message": a}})
 	},
 	"tool": anyTool,
 	"slow": func(a string, _ []string) reply {
@@ -100,12 +105,20 @@ func tail(s string, n int) string {
 	return string(rs[max(0, len(rs)-n):])
 }
 
-// call answers with a call of the first of the named tools that the agent offers.
-func call(offered, names []string, input any) reply {
-	for _, name := range names {
-		if slices.Contains(offered, name) {
-			return reply{text: "I will use " + name + ".", tool: name, input: input}
+// An offer is a tool that an agent may offer, and what to call it with.
+type offer struct {
+	tool  string
+	input any
+}
+
+// call answers with a call of the first tool that the agent offers.
+func call(offered []string, offers ...offer) reply {
+	var names []string
+	for _, o := range offers {
+		if slices.Contains(offered, o.tool) {
+			return reply{text: "I will use " + o.tool + ".", tool: o.tool, input: o.input}
 		}
+		names = append(names, o.tool)
 	}
 	return reply{text: fmt.Sprintf("the agent offers none of %v", names)}
 }
@@ -115,12 +128,14 @@ func ask(question string, tools []string) reply {
 	option := func(label, description string) map[string]any {
 		return map[string]any{"label": label, "description": description}
 	}
-	return call(tools, []string{"AskUserQuestion"}, map[string]any{"questions": []any{map[string]any{
+	questions := map[string]any{"questions": []any{map[string]any{
+		"id":          "choice",
 		"question":    question,
 		"header":      "Choice",
 		"multiSelect": false,
 		"options":     []any{option("Red", "The warm one"), option("Blue", "The cold one")},
-	}}})
+	}}}
+	return call(tools, offer{"AskUserQuestion", questions}, offer{"request_user_input", questions})
 }
 
 // anyTool calls a tool by name, with its input as it stands.
@@ -129,7 +144,7 @@ func anyTool(argument string, tools []string) reply {
 	if !json.Valid([]byte(input)) {
 		return reply{text: fmt.Sprintf("no JSON: %q", input)}
 	}
-	return call(tools, []string{name}, json.RawMessage(input))
+	return call(tools, offer{name, json.RawMessage(input)})
 }
 
 // numberedLines answers with many lines, to fill a screen or a transcript.

@@ -125,8 +125,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (Request, messages
 // shape is the schema that the reply must follow, nil for a plain reply.
 func (b messagesBody) shape() json.RawMessage {
 	for _, f := range []*format{b.OutputConfig.Format, b.OutputFormat} {
-		if f != nil && f.Type == "json_schema" {
-			return f.Schema
+		if schema := f.wanted(); schema != nil {
+			return schema
 		}
 	}
 	return nil
@@ -218,25 +218,15 @@ func (r reply) stopReason() string {
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, m message, rep reply) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Request-Id", s.id("req"))
-	out := http.NewResponseController(w)
-	send := func(kind string, fields map[string]any) {
-		fields["type"] = kind
-		data, err := json.Marshal(fields)
-		if err != nil {
-			panic("fakemodel: a reply that is no JSON: " + err.Error()) // only values of this package
-		}
-		// A client that has gone is noticed by its context.
-		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
-		_ = out.Flush()
-	}
-	send("message_start", map[string]any{"message": m})
+	events := eventStream{w: w}
+	events.send("message_start", map[string]any{"message": m})
 	if rep.silent && !s.wait(r.Context(), rep.hold) {
 		return
 	}
-	send("content_block_start", map[string]any{"index": 0, "content_block": textBlock{Type: "text"}})
+	events.send("content_block_start", map[string]any{"index": 0, "content_block": textBlock{Type: "text"}})
 	pieces := rep.pieces()
 	for i, piece := range pieces {
-		send("content_block_delta", map[string]any{"index": 0, "delta": map[string]any{"type": "text_delta", "text": piece}})
+		events.send("content_block_delta", map[string]any{"index": 0, "delta": map[string]any{"type": "text_delta", "text": piece}})
 		if i == 0 && rep.hold != "" && !rep.silent && !s.wait(r.Context(), rep.hold) {
 			return
 		}
@@ -244,22 +234,44 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, m message, rep r
 			return
 		}
 	}
-	send("content_block_stop", map[string]any{"index": 0})
+	events.send("content_block_stop", map[string]any{"index": 0})
 	if use, ok := rep.input.(toolUse); ok {
 		input, err := json.Marshal(use.Input)
 		if err != nil {
 			panic("fakemodel: a tool's input that is no JSON: " + err.Error())
 		}
 		use.Input = map[string]any{}
-		send("content_block_start", map[string]any{"index": 1, "content_block": use})
-		send("content_block_delta", map[string]any{"index": 1, "delta": map[string]any{"type": "input_json_delta", "partial_json": string(input)}})
-		send("content_block_stop", map[string]any{"index": 1})
+		events.send("content_block_start", map[string]any{"index": 1, "content_block": use})
+		events.send("content_block_delta", map[string]any{"index": 1, "delta": map[string]any{"type": "input_json_delta", "partial_json": string(input)}})
+		events.send("content_block_stop", map[string]any{"index": 1})
 	}
-	send("message_delta", map[string]any{
+	events.send("message_delta", map[string]any{
 		"delta": map[string]any{"stop_reason": rep.stopReason(), "stop_sequence": nil},
 		"usage": map[string]any{"output_tokens": 20},
 	})
-	send("message_stop", map[string]any{})
+	events.send("message_stop", map[string]any{})
+}
+
+// eventStream writes server-sent events.
+type eventStream struct {
+	w        http.ResponseWriter
+	numbered bool // each event has a number
+	sent     int
+}
+
+// send writes one event at once. A client that has gone is noticed by its context.
+func (e *eventStream) send(kind string, fields map[string]any) {
+	fields["type"] = kind
+	if e.numbered {
+		fields["sequence_number"] = e.sent
+	}
+	e.sent++
+	data, err := json.Marshal(fields)
+	if err != nil {
+		panic("fakemodel: a reply that is no JSON: " + err.Error()) // only values of this package
+	}
+	_, _ = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", kind, data)
+	_ = http.NewResponseController(e.w).Flush()
 }
 
 // pieces cuts the text where a stream would: in its words when they matter, once
