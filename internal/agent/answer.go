@@ -15,7 +15,7 @@ type Answer struct {
 	// Confirm asks for a Return after Keys, only if the same dialog is still open with
 	// Option selected: where a digit chooses at once, a Return would answer the next one.
 	Confirm bool
-	// Text, instead of Keys, is pasted and sent with a Return.
+	// Text is pasted, after Keys if there are any, and sent with a Return.
 	Text string
 }
 
@@ -44,7 +44,7 @@ func (m *Manifest) MatchAnswer(dialog *api.Dialog, text string, insist bool) (a 
 		return choose(dialog, i), true
 	}
 	if dialog.Kind == api.DialogQuestion || insist {
-		return Answer{Text: text}, true
+		return Answer{Text: text, Keys: m.textKeys(dialog)}, true
 	}
 	return Answer{}, false
 }
@@ -78,6 +78,22 @@ func (m *Manifest) tick(dialog *api.Dialog, word string) (Answer, bool) {
 		a.Keys = append(a.Keys, next)
 	}
 	return a, true
+}
+
+// textKeys are the keys that move the mark to the option that takes a text.
+func (m *Manifest) textKeys(dialog *api.Dialog) []string {
+	if m == nil {
+		return nil
+	}
+	for _, r := range m.Dialogs {
+		if r.Kind != dialog.Kind || !r.Text.set() {
+			continue
+		}
+		if i := slices.IndexFunc(dialog.Options, func(o api.Option) bool { return r.Text.Match(o.Label) }); i >= 0 {
+			return moves(dialog, i)
+		}
+	}
+	return nil
 }
 
 // next is the key that leaves a dialog of several choices.
@@ -145,13 +161,16 @@ func choose(dialog *api.Dialog, i int) Answer {
 		a.Keys = []string{o.Key}
 		return a
 	}
-	at := slices.IndexFunc(dialog.Options, func(o api.Option) bool { return o.Selected })
+	a.Keys = moves(dialog, i)
+	return a
+}
+
+// moves are the keys that move the mark from where it is to option i.
+func moves(dialog *api.Dialog, i int) []string {
+	at := max(slices.IndexFunc(dialog.Options, func(o api.Option) bool { return o.Selected }), 0)
 	key := "down"
 	if i < at {
 		key, i, at = "up", at, i
 	}
-	for range i - max(at, 0) {
-		a.Keys = append(a.Keys, key)
-	}
-	return a
+	return slices.Repeat([]string{key}, i-at)
 }

@@ -12,7 +12,8 @@ type ComposerRule struct {
 	More   Pattern   `json:"more,omitzero"`
 	Above  Pattern   `json:"above,omitzero"`
 	Below  Pattern   `json:"below,omitzero"`
-	Empty  []Pattern `json:"empty,omitempty"` // drafts that are none
+	Empty  []Pattern `json:"empty,omitempty"`  // drafts that are none
+	Cursor bool      `json:"cursor,omitempty"` // the terminal's cursor shows, and is in it
 	Within int       `json:"within,omitempty"`
 }
 
@@ -61,6 +62,9 @@ func (r *ComposerRule) find(v ScreenView) Composer {
 			dim = dim && (isBlank(more["draft"]) || r.dim(v, end, more["draft"]))
 		}
 		if r.Below.set() && !r.Below.Match(v.row(end)) || last-end >= cmp.Or(r.Within, defaultComposerWithin) {
+			continue
+		}
+		if r.Cursor && !v.cursorIn(y, end) {
 			continue
 		}
 		c := Composer{Found: true, Row: y, Draft: strings.TrimSpace(strings.Join(lines, "\n"))}

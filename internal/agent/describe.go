@@ -156,7 +156,8 @@ func composerShape() *shape {
 		opt("above", pattern("The row right above.")),
 		opt("below", pattern("The row right below.")),
 		opt("empty", patterns("Drafts that are none: placeholders that are not dim.")),
-		opt("within", whole("How many rows from the last one that is not blank the composer may begin; 12 by default.")))
+		opt("within", whole("How many rows from the last one that is not blank the composer may begin; 12 by default.")),
+		opt("cursor", yesNo("The terminal's cursor shows, and is on a row of the composer.")))
 }
 
 func dialogShape() *shape {
@@ -176,7 +177,8 @@ func dialogShape() *shape {
 		opt("bare", yesNo("There are no options to read: title and footer are enough.")),
 		opt("cursor", yesNo("The terminal's cursor, hidden or not, is on the row of the mark.")),
 		opt("answer", oneOf("How an option is chosen: by its number, or by moving the mark to it and Return.", answerNumber, answerMove)),
-		opt("next", checked("Key that leaves a dialog in which several options can be ticked, as `send --key` spells it.", checkLine)))
+		opt("next", checked("Key that leaves a dialog in which several options can be ticked, as `send --key` spells it.", checkLine)),
+		opt("text", pattern("The option that a text of the person's own goes to, once the mark is on it; without this the dialog takes text wherever the mark is.")))
 	s.also = func(n *node, say func(*node, string, string)) {
 		if n.get("bare").text() == "true" && (n.get("title") == nil || n.get("footer") == nil) {
 			say(n, "bare", "needs title and footer: there is nothing else to go by")

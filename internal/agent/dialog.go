@@ -28,6 +28,9 @@ type DialogRule struct {
 	Cursor   bool           `json:"cursor,omitempty"` // the terminal's cursor is on the row of the mark
 	Answer   string         `json:"answer,omitempty"`
 	Next     string         `json:"next,omitempty"` // key that leaves a dialog of several choices
+	// Text is the option that a text of the person's own goes to; the mark has to be on
+	// it. Absent: the dialog takes the text wherever the mark is.
+	Text Pattern `json:"text,omitzero"`
 }
 
 // The words of DialogRule.Answer.
@@ -261,6 +264,9 @@ func (r *DialogRule) question(v ScreenView, top, first int) (text string, from, 
 		to--
 	}
 	from = to
+	if r.Top.Match(v.row(top)) {
+		top++ // where the dialog begins is no part of what it asks
+	}
 	var lines []string
 	for from > top && to-from < 6 && !isBlank(unframe(v.row(from-1))) && !isRuling(v.row(from-1)) {
 		from--

@@ -76,6 +76,14 @@ func TestPlanArgv(t *testing.T) {
 			name: "claude", manifest: "claudeCode", in: LaunchInput{Conversation: id, Prompt: "-x", Bypass: true},
 			want: []string{"claude", "--dangerously-skip-permissions", "--session-id", id, "--", "-x"},
 		},
+		{
+			name: "codex", manifest: "codex", in: LaunchInput{Prompt: "-x", Bypass: true},
+			want: []string{"codex", "--no-daemon", "--dangerously-bypass-approvals-and-sandbox", "--", "-x"},
+		},
+		{
+			name: "codex, resumed", manifest: "codex", in: LaunchInput{Conversation: id, Resume: true},
+			want: []string{"codex", "--no-daemon", "resume", id},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := tt.in

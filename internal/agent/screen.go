@@ -34,6 +34,12 @@ func (v ScreenView) last() int {
 	return y
 }
 
+// cursorIn reports whether the cursor shows in the rows from..to-1, or its place is not
+// known.
+func (v ScreenView) cursorIn(from, to int) bool {
+	return v.CursorY < 0 || v.CursorVisible && v.CursorY >= from && v.CursorY < to
+}
+
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // isRuling reports whether a row only draws: rules, frames, dashes.

@@ -256,6 +256,20 @@ func TestMatchAnswer(t *testing.T) {
 	}
 }
 
+func TestMatchAnswerMovesToTheOptionThatTakesText(t *testing.T) {
+	d := &api.Dialog{Kind: api.DialogQuestion, Options: []api.Option{
+		{Number: 1, Key: "1", Label: "Red", Selected: true}, {Number: 2, Key: "2", Label: "Blue"}, {Number: 3, Key: "3", Label: "None of the above"},
+	}}
+	a, ok := builtin(t, "codex").MatchAnswer(d, "green", false)
+	if want := (Answer{Keys: []string{"down", "down"}, Text: "green"}); !ok || !cmp.Equal(a, want) {
+		t.Errorf("MatchAnswer = %+v, %v; want %+v", a, ok, want)
+	}
+	a, ok = builtin(t, "codex").MatchAnswer(d, "blue", false)
+	if want := (Answer{Option: d.Options[1], Keys: []string{"2"}, Confirm: true}); !ok || !cmp.Equal(a, want) {
+		t.Errorf("MatchAnswer = %+v, %v; want %+v", a, ok, want)
+	}
+}
+
 func TestMatchAnswerMovesUp(t *testing.T) {
 	d := &api.Dialog{Kind: api.DialogTrust, Options: []api.Option{{Label: "a"}, {Label: "b"}, {Label: "c", Selected: true}}}
 	a, ok := (*Manifest)(nil).MatchAnswer(d, "a", false)

@@ -107,7 +107,7 @@ func (m *Manifest) Locate(at Place, conversation string) (file string, ok bool) 
 	if m == nil || m.Resume == nil {
 		return "", false
 	}
-	if d := m.Resume.Discover; d != nil && d.Format == formatJSONL {
+	if d := m.Resume.Discover; d != nil && d.Format == formatJSONL && m.Resume.StoreRoot == "" {
 		records, err := m.records(at, nil)
 		if err != nil {
 			return "", false

@@ -233,6 +233,7 @@ type stepLine struct {
 	File     json.RawMessage `json:"file"`
 	Screen   string          `json:"screen"`
 	Cursor   *[2]int         `json:"cursor"`
+	Hidden   bool            `json:"hidden"` // the cursor
 	Dim      string          `json:"dim"`
 	Line     json.RawMessage `json:"line"`
 	Progress *int            `json:"progress"`
@@ -243,9 +244,9 @@ type stepLine struct {
 
 // ReadSteps reads steps, one JSON object a line: at is in seconds; hook (with payload,
 // and state if it is not the manifest's), program, title, file, screen (with cursor,
-// and dim), line, progress, process, input or output says what was seen. screen and
-// dim name texts that open gives: the screen's rows, and the same rows with a # for
-// every faint cell.
+// hidden if it does not show, and dim), line, progress, process, input or output says
+// what was seen. screen and dim name texts that open gives: the screen's rows, and the
+// same rows with a # for every faint cell.
 func ReadSteps(r io.Reader, open func(name string) ([]byte, error)) ([]Step, error) {
 	var steps []Step
 	lines := bufio.NewScanner(r)
@@ -284,7 +285,7 @@ func readStep(line []byte, open func(string) ([]byte, error)) (Step, error) {
 		}
 		v := ParseScreen(string(text))
 		if l.Cursor != nil {
-			v.CursorX, v.CursorY = l.Cursor[0], l.Cursor[1]
+			v.CursorX, v.CursorY, v.CursorVisible = l.Cursor[0], l.Cursor[1], !l.Hidden
 		}
 		if l.Dim != "" {
 			dim, err := open(l.Dim)

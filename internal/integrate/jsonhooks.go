@@ -37,6 +37,9 @@ var jsonDialects = map[string]jsonDialect{
 		neverAsync: []string{"SessionEnd"},
 		off:        "disableAllHooks",
 	},
+	// Measured with Codex CLI 0.171.0: each hook runs only after the person has trusted
+	// it, under its place in the file.
+	"codex": {timeout: func(seconds int) any { return seconds }},
 }
 
 // hookGroup is one element of an event's list, in the order in which it is written.
