@@ -340,6 +340,14 @@ func (mc *Machine) Dialog() *api.Dialog { return mc.s.Dialog }
 // told from the dialog that comes after it.
 func (mc *Machine) DialogSeq() uint64 { return mc.s.DialogSeq }
 
+// DialogAnnounced reports whether the open dialog is one that the agent has told of
+// and is yet to draw: not all of its options may be known, such as those that the agent
+// adds to a question's own. False where the manifest doesn't say how its dialogs are
+// drawn, and for a limit or a login that a hook told of: those are never drawn.
+func (mc *Machine) DialogAnnounced() bool {
+	return mc.s.Status == api.NeedsYou && mc.s.Won != ChannelDialog && mc.m.HasDialogs() && !sticky(mc.s.Dialog)
+}
+
 // Background is the number of tasks that go on besides the turn.
 func (mc *Machine) Background() int { return mc.s.background() }
 

@@ -36,8 +36,9 @@ type carriedTranscript struct {
 
 // carriedTransition is a transition that nobody has been told of.
 type carriedTransition struct {
-	Event api.Event `json:"event"`
-	Ends  bool      `json:"ends,omitempty"`
+	Event     api.Event `json:"event"`
+	Ends      bool      `json:"ends,omitempty"`
+	Announced bool      `json:"announced,omitempty"` // a dialog was told of before it was drawn
 }
 
 // carryLocked makes the carry of this moment.
@@ -48,7 +49,7 @@ func (s *session) carryLocked() []byte {
 	}
 	for _, t := range s.outbox {
 		if t.event.Status != api.Closed { // the end is found out anew
-			c.Outbox = append(c.Outbox, carriedTransition{Event: t.event, Ends: t.ends})
+			c.Outbox = append(c.Outbox, carriedTransition{Event: t.event, Ends: t.ends, Announced: t.announced})
 		}
 	}
 	b, err := json.Marshal(c)
@@ -98,7 +99,7 @@ func (s *session) takeCarriedLocked(c carry) {
 		s.lines.restore(read)
 	}
 	for _, t := range c.Outbox {
-		s.queueLocked(&transition{event: t.Event, ends: t.Ends, run: s.run, done: make(chan struct{})})
+		s.queueLocked(&transition{event: t.Event, ends: t.Ends, announced: t.Announced, run: s.run, done: make(chan struct{})})
 	}
 }
 

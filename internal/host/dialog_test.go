@@ -33,6 +33,31 @@ func TestQuestionComesWithItsOptions(t *testing.T) {
 	}
 }
 
+// What a hook says of a question is not all of it: watchers and waiters are told when it
+// has been drawn, with the options that the agent adds.
+func TestQuestionIsToldAsItIsDrawn(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t)
+	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "asker.json"), 0o600, `{
+	"id": "asker", "name": "Asker", "command": "`+filepath.Join(d.Dir, "asker")+`",
+	"dialogs": [{"name": "question", "kind": "question", "title": ["^Which\\?$"], "footer": ["^Esc to cancel$"]}],
+	"hooks": {"type": "builtin", "tool": "tool_name", "events": [{"on": "PermissionRequest", "state": "attention"}],
+		"dialogs": [{"tool": ".", "kind": "question", "question": "{tool_input.question}", "options": "tool_input.options", "label": "label"}]}
+}`)
+	d.WriteFile(filepath.Join(d.Dir, "asker"), 0o700, `#!/bin/sh
+echo '{"tool_name":"Ask","tool_input":{"question":"Which?","options":[{"label":"A"},{"label":"B"}]}}' |
+	"$TERMIO_HOME/bin/termio" agent report attention --event PermissionRequest
+printf 'Which?\n❯ 1. A\n  2. B\n  3. Type something.\nEsc to cancel\n'
+read x
+`)
+	events := d.WatchAll()
+	link := d.SpawnAgent("asker", "x")
+	e := events.AwaitStatus(link, api.NeedsYou)
+	if want := "Which?\n1. A\n2. B\n3. Type something."; e.Prompt != want {
+		t.Errorf("prompt %q, want %q", e.Prompt, want)
+	}
+}
+
 // spawnAsking starts an agent that asks for permission to make a file.
 func spawnAsking(t *testing.T, d *termtest.Daemon, prompt string) api.WaitReply {
 	t.Helper()

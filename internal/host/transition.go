@@ -16,7 +16,9 @@ type transition struct {
 	// ends says that a turn ended: the transcript is read up to its last whole
 	// line, which takes a moment, before anyone is told.
 	ends bool
-	done chan struct{} // closed when it has been shown; event is complete then
+	// announced says that a dialog was told of before it was drawn.
+	announced bool
+	done      chan struct{} // closed when it has been shown; event is complete then
 }
 
 // changedLocked acts on what a piece of evidence changed.
@@ -63,7 +65,7 @@ func (s *session) turnStateLocked() turnState {
 // publishLocked puts the session's state now into the outbox. reason stands with
 // closed and with a failed delivery.
 func (s *session) publishLocked(now time.Time, reason string) *transition {
-	t := &transition{event: s.stateLocked(), run: s.run, done: make(chan struct{})}
+	t := &transition{event: s.stateLocked(), run: s.run, announced: s.machine.DialogAnnounced(), done: make(chan struct{})}
 	t.event.At = now.UnixMilli()
 	t.event.Reason = reason
 	if s.closed && !s.left {
@@ -135,7 +137,7 @@ func (s *session) complete(t *transition) {
 	switch {
 	case t.event.Status == api.Done:
 		complete = s.completeDone
-	case t.event.Status == api.NeedsYou && t.undrawn():
+	case t.event.Status == api.NeedsYou && t.announced:
 		complete = s.completeDialog
 	default:
 		return
@@ -209,25 +211,17 @@ func (s *session) completeDone(t *transition) {
 }
 
 // dialogPatience is how long an agent may take to draw a dialog that it has
-// announced. Claude Code 2.1.332 took 50 ms on an idle machine.
-const dialogPatience = time.Second
+// announced. Claude Code 2.1.332 took 50 ms on an idle machine; one that is busy with
+// other agents is given much more.
+const dialogPatience = 3 * time.Second
 
-// undrawn reports whether a dialog was told of that has not been drawn yet.
-func (t *transition) undrawn() bool {
-	d := t.event.Dialog
-	return (d == nil || len(d.Options) == 0) && t.run.man.HasDialogs()
-}
-
-// completeDialog waits for the options of a dialog that a hook or a program status
-// told of before it was drawn: who is told of it shall be able to answer it.
+// completeDialog waits until a dialog has been drawn that a hook or a program status
+// told of: who is told of it shall be able to answer it, and see what everybody sees.
 func (s *session) completeDialog(t *transition) {
 	open := func() bool {
 		return !s.closed && s.run == t.run && s.machine.Status() == api.NeedsYou
 	}
-	s.await(s.ctx, dialogPatience, func() bool {
-		d := s.machine.Dialog()
-		return !open() || d != nil && len(d.Options) > 0
-	})
+	s.await(s.ctx, dialogPatience, func() bool { return !open() || !s.machine.DialogAnnounced() })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if open() {

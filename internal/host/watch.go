@@ -179,8 +179,8 @@ func (h *Host) projectsOfLinks(since int64) (map[string]int64, error) {
 	return projects, nil
 }
 
-// freshen gives snapshot lines the titles and folders of now: a change of those alone
-// is no event.
+// freshen gives snapshot lines what a session has now and a change of which alone is no
+// event: title and folder, the dialog as it is drawn, how much goes on beside the turn.
 func (h *Host) freshen(w *Watch) {
 	for i := range w.first {
 		e := &w.first[i]
@@ -189,7 +189,11 @@ func (h *Host) freshen(w *Watch) {
 		}
 		if s := h.session(api.SessionID(strings.TrimPrefix(e.Link, api.LinkPrefix))); s != nil {
 			s.mu.Lock()
-			e.Title, e.Cwd = s.titleLocked(), s.cwd
+			now := s.stateLocked()
+			e.Title, e.Cwd = now.Title, now.Cwd
+			if now.Status == e.Status {
+				e.Background, e.Prompt, e.Dialog = now.Background, now.Prompt, now.Dialog
+			}
 			s.mu.Unlock()
 		}
 	}

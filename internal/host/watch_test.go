@@ -213,6 +213,33 @@ func TestEveryViewShowsTheSame(t *testing.T) {
 	}
 }
 
+// What changes in a dialog without an event of its own, such as where the live cursor
+// is, stands in the next snapshot.
+func TestSnapshotShowsTheDialogAsItIs(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemo("deaf=0s"))
+	asking := spawnAsking(t, d, "[[ask Which?|A|B]]")
+	if _, err := d.Client().Send(d.Context(), asking.Target, api.SendRequest{Keys: []string{"down"}}); err != nil {
+		t.Fatal(err)
+	}
+	selected := func(dialog *api.Dialog) string {
+		for _, o := range dialog.Options {
+			if o.Selected {
+				return o.Label
+			}
+		}
+		return ""
+	}
+	for ctx := d.Context(); selected(onlySession(t, d).Dialog) != "B"; {
+		if ctx.Err() != nil {
+			t.Fatal("the cursor never moved")
+		}
+	}
+	if e := d.Watch(url.Values{}).Next(); selected(e.Dialog) != "B" {
+		t.Errorf("the cursor is on %q in the snapshot, on B in the list", selected(e.Dialog))
+	}
+}
+
 // A stream that is asked for it says that it is alive when nothing else happens.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel() // it takes the whole silence
