@@ -3,6 +3,8 @@ package pty
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,6 +90,10 @@ func TestEndEndsTheWholeSession(t *testing.T) {
 }
 
 func TestEndIsGentle(t *testing.T) {
+	// Under nohup the tests, and with them their shells, would be deaf to it.
+	hangUp := make(chan os.Signal, 1)
+	signal.Notify(hangUp, syscall.SIGHUP)
+	defer signal.Stop(hangUp)
 	for _, tt := range []struct{ name, signal, script string }{
 		{"hang-up first", "HUP", "while :; do read x; done"},
 		{"then terminate", "TERM", "while :; do read x; done"},

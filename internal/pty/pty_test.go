@@ -131,19 +131,27 @@ func (term *terminal) write(s string) {
 func TestStart(t *testing.T) {
 	term := openTerminal(t, Size{})
 	dir := t.TempDir()
-	c := term.start(`tty; stty size; pwd; echo "$WHO"; ps -o pid=,pgid=,sid=,tpgid= $$; read x`, func(c *Command) {
+	c := term.start(`tty; stty size; pwd; echo "$WHO"; read x`, func(c *Command) {
 		c.Env = append(c.Env, "WHO=me")
 		c.Dir = dir
 		c.Size = Size{Cols: 91, Rows: 17}
 	})
-	pid := strconv.Itoa(c.PID)
 	if got := term.line(); !strings.HasPrefix(got, "/dev/") {
 		t.Errorf("tty: %q", got)
 	}
-	for _, want := range []string{"17 91", dir, "me", strings.Join([]string{pid, pid, pid, pid}, " ")} {
-		if got := strings.Join(strings.Fields(term.line()), " "); got != want {
+	for _, want := range []string{"17 91", dir, "me"} {
+		if got := term.line(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+	group, errGroup := unix.Getpgid(c.PID)
+	session, errSession := unix.Getsid(c.PID)
+	front, errFront := Foreground(term.fd)
+	if err := errors.Join(errGroup, errSession, errFront); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := [3]int{group, session, front}, [3]int{c.PID, c.PID, c.PID}; got != want {
+		t.Errorf("group, session and foreground group are %v, want %v", got, want)
 	}
 	var open []string
 	for _, fd := range descriptors(t, c.PID) {
