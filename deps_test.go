@@ -31,6 +31,10 @@ var dependencies = map[string]dependency{
 		why: "a syntax tree of JSON with comments that packs back byte for byte; people's files are edited with it",
 		in:  []string{"internal/config", "internal/integrate"},
 	},
+	"github.com/pelletier/go-toml/v2": {
+		why: "says whether a person's TOML file can be read, and where not; it is edited by byte ranges",
+		in:  []string{"internal/integrate"},
+	},
 	"github.com/spf13/pflag": {why: "the flags of cobra's commands, for their help", in: []string{"internal/cli"}},
 	"golang.org/x/sys": {
 		why: "terminals, processes, passed descriptors and peers need system calls that the standard library has frozen out",

@@ -14,6 +14,16 @@ import (
 // constant over upgrades, prints nothing and succeeds; with the program gone
 // it is silent. The exec saves the shell a fork at every tool call.
 func reportCommand(exe string, h *agent.Hooks, e agent.HookEvent, more ...string) string {
+	var line strings.Builder
+	line.WriteString("[ ! -x " + quote(exe) + " ] || exec " + quote(exe))
+	for _, w := range append(reportWords(h, e), more...) {
+		line.WriteString(" " + quoteIfNeeded(w))
+	}
+	return line.String()
+}
+
+// reportWords are the arguments of a report.
+func reportWords(h *agent.Hooks, e agent.HookEvent) []string {
 	words := []string{"agent", "report", e.State, "--event", e.On}
 	if h.Conversation != "" {
 		words = append(words, "--conversation-from", h.Conversation)
@@ -21,12 +31,7 @@ func reportCommand(exe string, h *agent.Hooks, e agent.HookEvent, more ...string
 	if h.CapturesTranscript {
 		words = append(words, "--transcript")
 	}
-	var line strings.Builder
-	line.WriteString("[ ! -x " + quote(exe) + " ] || exec " + quote(exe))
-	for _, w := range append(words, more...) {
-		line.WriteString(" " + quoteIfNeeded(w))
-	}
-	return line.String()
+	return words
 }
 
 // plainWord is a word that a shell leaves alone.

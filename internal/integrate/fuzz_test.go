@@ -53,11 +53,9 @@ func FuzzHooks(f *testing.F) {
 		f.Add([]byte(s), false)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, lenient bool) {
-		j, err := newJSONHooks(claude().Hooks, "/x/termio", func(c string) bool { _, ours := reportedBy(c); return ours })
-		if err != nil {
-			t.Fatal(err)
-		}
-		j.dialect.lenient = lenient
+		dialect := jsonDialects["claude"]
+		dialect.takes = extensions{comments: lenient, commas: lenient}
+		j := newJSONHooks(dialect, claude().Hooks, "/x/termio", func(c string) bool { _, ours := reportedBy(c); return ours })
 		before, _, err := j.state("f", data)
 		if err != nil {
 			if out, err := j.install("f", data); err == nil {

@@ -76,9 +76,11 @@ func (in *Installer) path(m *agent.Manifest, p string) string {
 // termio home that is alive is left to that one.
 func (in *Installer) mine(command string) bool {
 	exe, ours := reportedBy(command)
-	if !ours {
-		return false
-	}
+	return ours && in.ours(exe)
+}
+
+// ours reports whether a program that is reported by is this home's, or is not there any more.
+func (in *Installer) ours(exe string) bool {
 	if exe == in.exe || !filepath.IsAbs(exe) {
 		return true
 	}

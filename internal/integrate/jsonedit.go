@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -36,9 +37,16 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s: correct the file and try again; it was left as it is", e.File, e.Line, e.Column, e.Reason)
 }
 
-// parseDocument reads a file that holds one JSON object, with comments and
-// trailing commas if lenient. An empty file is an empty object.
-func parseDocument(file string, data []byte, lenient bool) (*document, error) {
+// extensions are what a reader takes beyond plain JSON.
+type extensions struct {
+	comments bool
+	commas   bool // behind the last element
+	noBOM    bool // it does not even take a byte order mark
+}
+
+// parseDocument reads a file that holds one JSON object, with what its reader takes
+// of extensions. An empty file is an empty object.
+func parseDocument(file string, data []byte, takes extensions) (*document, error) {
 	d := &document{file: file}
 	d.text, d.bom = bytes.CutPrefix(data, bom)
 	if len(bytes.TrimSpace(d.text)) == 0 {
@@ -47,10 +55,8 @@ func parseDocument(file string, data []byte, lenient bool) (*document, error) {
 	if err := d.parse(); err != nil {
 		return nil, err
 	}
-	if !lenient {
-		if at, what, found := d.extension(); found {
-			return nil, d.errorAt(at, what+", which its reader does not take")
-		}
+	if at, what, found := d.extension(takes); found {
+		return nil, d.errorAt(at, what+", which its reader does not take")
 	}
 	if _, ok := d.root.Value.(*hujson.Object); !ok {
 		return nil, d.errorAt(d.root.StartOffset, "not an object in braces")
@@ -87,15 +93,18 @@ func (d *document) errorAt(offset int, reason string) error {
 	return &FileError{d.file, 1 + bytes.Count(before, []byte("\n")), offset - bytes.LastIndexByte(before, '\n'), reason}
 }
 
-// extension finds the first comment or trailing comma.
-func (d *document) extension() (at int, what string, found bool) {
+// extension finds the first thing in the text that is beyond what the reader takes.
+func (d *document) extension(takes extensions) (at int, what string, found bool) {
+	if d.bom && takes.noBOM {
+		return 0, "a byte order mark", true
+	}
 	note := func(offset int, w string) {
 		if !found || offset < at {
 			at, what, found = offset, w, true
 		}
 	}
 	look := func(extra hujson.Extra, offset int) {
-		if i := bytes.IndexByte(extra, '/'); i >= 0 {
+		if i := bytes.IndexByte(extra, '/'); i >= 0 && !takes.comments {
 			note(offset+i, "a comment")
 		}
 	}
@@ -104,7 +113,7 @@ func (d *document) extension() (at int, what string, found bool) {
 		look(v.AfterExtra, v.EndOffset)
 		extra := innerExtra(*v)
 		look(extra, v.EndOffset-1-len(extra))
-		if ps := parts(*v); endsWithComma(ps) {
+		if ps := parts(*v); endsWithComma(ps) && !takes.commas {
 			note(ps[len(ps)-1].comma, "a comma behind the last element")
 		}
 	}
@@ -206,6 +215,20 @@ func member(v hujson.Value, name string) (part, bool) {
 		}
 	}
 	return part{}, false
+}
+
+// isFlag reports whether a member of the root, given as a dotted path, is that flag.
+func (d *document) isFlag(path string, value bool) bool {
+	v := d.root
+	for name := range strings.SplitSeq(path, ".") {
+		p, ok := member(v, name)
+		if !ok {
+			return false
+		}
+		v = p.value
+	}
+	lit, ok := v.Value.(hujson.Literal)
+	return ok && string(lit) == strconv.FormatBool(value)
 }
 
 // endsWithComma reports whether a comma stands behind a container's last part.

@@ -4,94 +4,55 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/tailscale/hujson"
 
 	"termio/internal/agent"
 )
 
-// jsonDialect is how one family of agents writes hooks in a JSON file: under
-// "hooks" a list of groups per event, each with an optional matcher and a list
-// of commands.
-type jsonDialect struct {
-	lenient bool // comments and trailing commas are read
-	// timeout spells a hook's time limit, given in seconds.
-	timeout func(seconds int) any
-	// never names events that must not run beside the agent although the
-	// manifest asks for it: it may be gone before they are done.
-	neverAsync []string
-	// off is a member of the file that, when true, stops all hooks.
-	off string
-}
-
-// jsonDialects are the dialects by name.
-var jsonDialects = map[string]jsonDialect{
-	// Measured with Claude Code 2.1.332: a comment or a trailing comma makes it
-	// ignore the whole file, a BOM does not; of a name that stands twice the last counts;
-	// it runs `/bin/sh -c`, and gives SessionEnd 1.5 seconds.
-	"claude": {
-		timeout:    func(seconds int) any { return seconds },
-		neverAsync: []string{"SessionEnd"},
-		off:        "disableAllHooks",
-	},
-	// Measured with Codex CLI 0.171.0: each hook runs only after the person has trusted
-	// it, under its place in the file.
-	"codex": {timeout: func(seconds int) any { return seconds }},
-}
-
-// hookGroup is one element of an event's list, in the order in which it is written.
-type hookGroup struct {
-	Matcher string     `json:"matcher,omitempty"`
-	Hooks   []jsonHook `json:"hooks"`
-}
-
-type jsonHook struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-	Timeout any    `json:"timeout,omitempty"`
-	Async   bool   `json:"async,omitempty"`
-}
-
-// wantedGroup is a group of ours and the event that it belongs to.
-type wantedGroup struct {
-	event string
-	group hookGroup
-}
-
 // jsonHooks edits one agent's hooks in a JSON file.
 type jsonHooks struct {
 	dialect jsonDialect
-	want    []wantedGroup
+	want    []wantedEntry
 	mine    func(command string) bool
 }
 
+// wantedEntry is an element of ours and the event whose list it belongs to.
+type wantedEntry struct {
+	event string
+	entry any
+}
+
 // newJSONHooks prepares the hooks that a manifest declares.
-func newJSONHooks(h *agent.Hooks, exe string, mine func(command string) bool) (*jsonHooks, error) {
-	d, ok := jsonDialects[h.Dialect]
-	if !ok {
-		return nil, fmt.Errorf("hooks in the %q dialect of JSON are not known here: one of %s", h.Dialect,
-			strings.Join(slices.Sorted(maps.Keys(jsonDialects)), ", "))
-	}
+func newJSONHooks(d jsonDialect, h *agent.Hooks, exe string, mine func(command string) bool) *jsonHooks {
 	j := &jsonHooks{dialect: d, mine: mine}
 	for _, e := range h.Events {
-		hook := jsonHook{
-			Type:    "command",
-			Command: reportCommand(exe, h, e),
-			Async:   h.Async && !slices.Contains(d.neverAsync, e.On),
-		}
-		if h.TimeoutSeconds > 0 {
-			hook.Timeout = d.timeout(h.TimeoutSeconds)
-		}
-		j.want = append(j.want, wantedGroup{e.On, hookGroup{Matcher: e.Matcher, Hooks: []jsonHook{hook}}})
+		j.want = append(j.want, wantedEntry{e.On, d.entry(h, e, reportCommand(exe, h, e))})
 	}
-	return j, nil
+	return j
 }
 
 func (j *jsonHooks) parse(file string, data []byte) (*document, error) {
-	return parseDocument(file, data, j.dialect.lenient)
+	d, err := parseDocument(file, data, j.dialect.takes)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := member(d.root, versionMember); ok && j.dialect.version != 0 {
+		if got := string(d.text[p.value.StartOffset:p.value.EndOffset]); got != strconv.Itoa(j.dialect.version) {
+			return nil, d.errorAt(p.value.StartOffset, fmt.Sprintf("version %.20s of this file is not known here, only %d", got, j.dialect.version))
+		}
+	}
+	return d, nil
+}
+
+// empty is a file of this dialect with nothing in it.
+func (j *jsonHooks) empty() []byte {
+	if v := j.dialect.version; v != 0 {
+		return fmt.Appendf(nil, "{\n  %q: %d\n}\n", versionMember, v)
+	}
+	return []byte("{}\n")
 }
 
 // state says whether none, all or other than the wanted hooks stand in the file.
@@ -105,10 +66,8 @@ func (j *jsonHooks) state(file string, data []byte) (State, []string, error) {
 		return "", nil, err
 	}
 	var notes []string
-	if p, ok := member(d.root, j.dialect.off); ok && j.dialect.off != "" {
-		if lit, ok := p.value.Value.(hujson.Literal); ok && lit.Bool() {
-			notes = append(notes, fmt.Sprintf("%s is set in %s, so no hook runs", j.dialect.off, file))
-		}
+	if o := j.dialect.off; o.path != "" && d.isFlag(o.path, o.value) {
+		notes = append(notes, fmt.Sprintf("%s is %v in %s, so no hook runs", o.path, o.value, file))
 	}
 	switch {
 	case len(found) == 0:
@@ -119,27 +78,25 @@ func (j *jsonHooks) state(file string, data []byte) (State, []string, error) {
 	return Stale, notes, nil
 }
 
-// wanted spells the wanted groups, sorted, to be compared with found.
+// wanted spells the wanted entries, sorted, to be compared with found.
 func (j *jsonHooks) wanted() []string {
 	var all []string
 	for _, w := range j.want {
-		all = append(all, spell(w.event, w.group))
+		all = append(all, spell(w.event, w.entry))
 	}
 	slices.Sort(all)
 	return all
 }
 
-// found spells the groups in which a hook of ours stands, as wanted does.
+// found spells the entries in which a hook of ours stands, as wanted does.
 func (j *jsonHooks) found(d *document) ([]string, error) {
 	var all []string
-	err := j.walk(d, func(event string, _, group, hooks hujson.Value, own []int) (bool, error) {
-		if len(own) > 0 {
-			var v any
-			if err := unmarshal(group, &v); err != nil {
-				return false, err
-			}
-			all = append(all, spell(event, v))
+	err := j.walk(d, func(p place) (bool, error) {
+		var v any
+		if err := unmarshal(p.entry, &v); err != nil {
+			return false, err
 		}
+		all = append(all, spell(p.event, v))
 		return false, nil
 	})
 	slices.Sort(all)
@@ -170,27 +127,26 @@ func unmarshal(v hujson.Value, into any) error {
 	return dec.Decode(into)
 }
 
-// walk visits every group of every event, with the list that it is in, its
-// list of hooks and the places of ours in there; it ends when visit says so. What has not the shape of hooks
-// is an error if it stands where ours must go, else it is passed over.
-func (j *jsonHooks) walk(d *document, visit func(event string, groups, group, hooks hujson.Value, own []int) (stop bool, err error)) error {
-	for _, top := range parts(d.root) {
-		if top.name != hooksMember {
-			continue
-		}
-		for _, event := range parts(top.value) {
-			for _, group := range parts(event.value) {
-				list, ok := member(group.value, hooksMember)
-				if !ok {
+// A place is an entry of an event's list in which hooks of ours stand.
+type place struct {
+	event string
+	entry hujson.Value
+	hooks hujson.Value // the list that holds them, in nested dialects
+	own   []int        // of it, ours
+}
+
+// walk visits every entry with hooks of ours; it ends when visit says so. What has
+// not the shape of hooks is passed over. All members named "hooks" are looked at,
+// though only the last counts for a reader.
+func (j *jsonHooks) walk(d *document, visit func(p place) (stop bool, err error)) error {
+	for _, events := range j.eventLists(d) {
+		for _, event := range parts(events) {
+			for _, entry := range parts(event.value) {
+				p := place{event: event.name, entry: entry.value}
+				if !j.ownHooks(&p) {
 					continue
 				}
-				var own []int
-				for i, h := range parts(list.value) {
-					if c, ok := member(h.value, "command"); ok && isString(c.value) && j.mine(c.value.Value.(hujson.Literal).String()) {
-						own = append(own, i)
-					}
-				}
-				if stop, err := visit(event.name, event.value, group.value, list.value, own); stop || err != nil {
+				if stop, err := visit(p); stop || err != nil {
 					return err
 				}
 			}
@@ -199,7 +155,49 @@ func (j *jsonHooks) walk(d *document, visit func(event string, groups, group, ho
 	return nil
 }
 
-const hooksMember = "hooks"
+// eventLists are the objects whose members are events.
+func (j *jsonHooks) eventLists(d *document) []hujson.Value {
+	if j.dialect.bare {
+		return []hujson.Value{d.root}
+	}
+	var lists []hujson.Value
+	for _, top := range parts(d.root) {
+		if top.name == hooksMember {
+			lists = append(lists, top.value)
+		}
+	}
+	return lists
+}
+
+// ownHooks looks for hooks of ours in an entry.
+func (j *jsonHooks) ownHooks(p *place) bool {
+	if j.dialect.flat {
+		return j.isOurs(p.entry)
+	}
+	list, ok := member(p.entry, hooksMember)
+	if !ok {
+		return false
+	}
+	p.hooks = list.value
+	for i, h := range parts(list.value) {
+		if j.isOurs(h.value) {
+			p.own = append(p.own, i)
+		}
+	}
+	return len(p.own) > 0
+}
+
+// isOurs reports whether a hook runs a command of ours.
+func (j *jsonHooks) isOurs(hook hujson.Value) bool {
+	c, ok := member(hook, j.dialect.commandMember())
+	return ok && isString(c.value) && j.mine(c.value.Value.(hujson.Literal).String())
+}
+
+// Members of such a file.
+const (
+	hooksMember   = "hooks"
+	versionMember = "version"
+)
 
 func isString(v hujson.Value) bool { return v.Value.Kind() == '"' }
 
@@ -208,15 +206,12 @@ func isString(v hujson.Value) bool { return v.Value.Kind() == '"' }
 func (j *jsonHooks) remove(d *document) error {
 	for again := true; again; {
 		again = false
-		err := j.walk(d, func(event string, groups, group, hooks hujson.Value, own []int) (bool, error) {
-			if len(own) == 0 {
-				return false, nil
-			}
+		err := j.walk(d, func(p place) (bool, error) {
 			again = true
-			if len(own) < len(parts(hooks)) {
-				return true, d.remove(hooks, own[len(own)-1])
+			if len(p.own) < len(parts(p.hooks)) {
+				return true, d.remove(p.hooks, p.own[len(p.own)-1])
 			}
-			return true, d.removeUp(group)
+			return true, d.removeUp(p.entry)
 		})
 		if err != nil {
 			return err
@@ -256,30 +251,39 @@ func (d *document) around(at int) (container hujson.Value, i int, ok bool) {
 
 // add puts the wanted hooks behind those that are there.
 func (j *jsonHooks) add(d *document) error {
+	if _, ok := member(d.root, versionMember); !ok && j.dialect.version != 0 {
+		if err := d.push(d.root, versionMember, j.dialect.version); err != nil {
+			return err
+		}
+	}
 	for _, w := range j.want {
-		if err := j.addGroup(d, w); err != nil {
+		if err := j.addEntry(d, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *jsonHooks) addGroup(d *document, w wantedGroup) error {
-	all, ok := member(d.root, hooksMember)
-	if !ok {
-		return d.push(d.root, hooksMember, map[string]any{w.event: []hookGroup{w.group}})
+func (j *jsonHooks) addEntry(d *document, w wantedEntry) error {
+	events := d.root
+	if !j.dialect.bare {
+		all, ok := member(d.root, hooksMember)
+		if !ok {
+			return d.push(d.root, hooksMember, map[string]any{w.event: []any{w.entry}})
+		}
+		if all.value.Value.Kind() != '{' {
+			return d.errorAt(all.value.StartOffset, `"hooks" is not an object in braces`)
+		}
+		events = all.value
 	}
-	if all.value.Value.Kind() != '{' {
-		return d.errorAt(all.value.StartOffset, `"hooks" is not an object in braces`)
-	}
-	event, ok := member(all.value, w.event)
+	event, ok := member(events, w.event)
 	if !ok {
-		return d.push(all.value, w.event, []hookGroup{w.group})
+		return d.push(events, w.event, []any{w.entry})
 	}
 	if event.value.Value.Kind() != '[' {
 		return d.errorAt(event.value.StartOffset, fmt.Sprintf("%q in \"hooks\" is not a list in brackets", w.event))
 	}
-	return d.push(event.value, "", w.group)
+	return d.push(event.value, "", w.entry)
 }
 
 // install gives the file's content with exactly the wanted hooks of ours.
@@ -298,7 +302,8 @@ func (j *jsonHooks) uninstall(file string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(parts(d.root)) == 0 && len(bytes.TrimSpace(innerExtra(d.root))) == 0 && d.root.BeforeExtra.IsStandard() && d.root.AfterExtra.IsStandard() {
+	left := slices.DeleteFunc(parts(d.root), func(p part) bool { return p.name == versionMember && j.dialect.version != 0 })
+	if len(left) == 0 && len(bytes.TrimSpace(innerExtra(d.root))) == 0 && d.root.BeforeExtra.IsStandard() && d.root.AfterExtra.IsStandard() {
 		return nil, nil
 	}
 	return out, nil
@@ -341,28 +346,41 @@ func (j *jsonHooks) foreign(file string, data []byte) (string, error) {
 	if err := unmarshal(d.root, &v); err != nil {
 		return "", d.errorAt(d.root.StartOffset, err.Error())
 	}
-	if events, ok := v[hooksMember].(map[string]any); ok {
-		for name, groups := range events {
-			list, ok := groups.([]any)
-			if !ok {
-				continue
-			}
-			list = slices.DeleteFunc(list, func(g any) bool { return j.ownGroup(g) })
-			if events[name] = list; len(list) == 0 {
-				delete(events, name)
-			}
+	events := v
+	if !j.dialect.bare {
+		events, _ = v[hooksMember].(map[string]any)
+	}
+	for name, entries := range events {
+		list, ok := entries.([]any)
+		if !ok {
+			continue
 		}
-		if len(events) == 0 {
-			delete(v, hooksMember)
+		list = slices.DeleteFunc(list, func(e any) bool { return j.ownEntry(e) })
+		if events[name] = list; len(list) == 0 {
+			delete(events, name)
 		}
+	}
+	if events != nil && len(events) == 0 {
+		delete(v, hooksMember)
+	}
+	if v[versionMember] == json.Number(strconv.Itoa(j.dialect.version)) {
+		delete(v, versionMember) // we add it where it is missing
 	}
 	b, err := json.Marshal(v)
 	return string(b), err
 }
 
-// ownGroup strips our hooks off a decoded group and reports whether nothing is left.
-func (j *jsonHooks) ownGroup(g any) bool {
-	group, ok := g.(map[string]any)
+// ownEntry strips our hooks off a decoded entry and reports whether nothing is left.
+func (j *jsonHooks) ownEntry(e any) bool {
+	ours := func(h any) bool {
+		hook, _ := h.(map[string]any)
+		command, ok := hook[j.dialect.commandMember()].(string)
+		return ok && j.mine(command)
+	}
+	if j.dialect.flat {
+		return ours(e)
+	}
+	group, ok := e.(map[string]any)
 	if !ok {
 		return false
 	}
@@ -370,11 +388,7 @@ func (j *jsonHooks) ownGroup(g any) bool {
 	if !ok {
 		return false
 	}
-	rest := slices.DeleteFunc(slices.Clone(list), func(h any) bool {
-		hook, _ := h.(map[string]any)
-		command, ok := hook["command"].(string)
-		return ok && j.mine(command)
-	})
+	rest := slices.DeleteFunc(slices.Clone(list), ours)
 	group[hooksMember] = rest
 	return len(rest) == 0 && len(list) > 0
 }

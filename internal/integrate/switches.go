@@ -42,9 +42,9 @@ func (in *Installer) Standing(m *agent.Manifest) Standing {
 		return string(s)
 	}
 	hooks, notes, hooksErr := in.Hooks(m)
-	s := Standing{Hooks: word(hooks, hooksErr), Skill: word(in.Skill(m)), SkillFile: in.skillFile(m), Notes: notes}
-	s.HooksFile, _, _ = in.editor(m) // its error is that of Hooks
-	return s
+	return Standing{
+		Hooks: word(hooks, hooksErr), Skill: word(in.Skill(m)), HooksFile: in.hooksFile(m), SkillFile: in.skillFile(m), Notes: notes,
+	}
 }
 
 // Apply does what switches say that a person has just set. What is on goes to
