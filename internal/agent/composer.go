@@ -15,6 +15,8 @@ type ComposerRule struct {
 	Empty  []Pattern `json:"empty,omitempty"`  // drafts that are none
 	Cursor bool      `json:"cursor,omitempty"` // the terminal's cursor shows, and is in it
 	Within int       `json:"within,omitempty"`
+	// Working is found near the composer while a turn runs.
+	Working []Pattern `json:"working,omitempty"`
 }
 
 // A Composer is what was found of the composer on a screen.
@@ -41,6 +43,12 @@ func (m *Manifest) Composer(v ScreenView) Composer {
 // find looks from the bottom: text that looks like a composer stands in what the
 // agent printed as well, but the live one is the last.
 func (r *ComposerRule) find(v ScreenView) Composer {
+	c, _ := r.locate(v)
+	return c
+}
+
+// locate is find with the row after the composer's last.
+func (r *ComposerRule) locate(v ScreenView) (c Composer, end int) {
 	last := v.last()
 	for y := last; y >= 0 && last-y < cmp.Or(r.Within, defaultComposerWithin)+maxDraftRows; y-- {
 		g, ok := r.Prompt.groups(v.row(y))
@@ -49,7 +57,7 @@ func (r *ComposerRule) find(v ScreenView) Composer {
 		}
 		lines := []string{g["draft"]}
 		dim := r.dim(v, y, g["draft"])
-		end := y + 1
+		end = y + 1
 		for ; r.More.set() && end <= last && end-y < maxDraftRows; end++ {
 			if r.Below.set() && r.Below.Match(v.row(end)) {
 				break
@@ -67,14 +75,40 @@ func (r *ComposerRule) find(v ScreenView) Composer {
 		if r.Cursor && !v.cursorIn(y, end) {
 			continue
 		}
-		c := Composer{Found: true, Row: y, Draft: strings.TrimSpace(strings.Join(lines, "\n"))}
+		c = Composer{Found: true, Row: y, Draft: strings.TrimSpace(strings.Join(lines, "\n"))}
 		if _, ok := firstMatch(r.Empty, c.Draft); ok || dim {
 			c.Draft = ""
 		}
 		c.Empty = c.Draft == ""
-		return c
+		return c, end
 	}
-	return Composer{}
+	return Composer{}, 0
+}
+
+// markRows is how far above the composer the mark of a running turn may stand: a list
+// of what is to be done, or queued prompts, come between the two.
+const markRows = 16
+
+// turn is what stands around the composer: the pattern by which a turn runs, nil for
+// none. ok is false while that cannot be said: the composer is not drawn, or the cursor
+// is elsewhere, as in the middle of a drawing or in a view that has a composer in it.
+func (r *ComposerRule) turn(v ScreenView) (mark *Pattern, ok bool) {
+	if len(r.Working) == 0 {
+		return nil, false
+	}
+	c, end := r.locate(v)
+	if !c.Found || v.CursorY >= 0 && (v.CursorY < c.Row || v.CursorY >= end) {
+		return nil, false
+	}
+	for y := max(c.Row-markRows, 0); y < len(v.Rows); y++ {
+		if y >= c.Row && y < end {
+			continue // what somebody types is no mark
+		}
+		if p, found := firstMatch(r.Working, v.row(y)); found {
+			return &p, true
+		}
+	}
+	return nil, true
 }
 
 // dim reports whether a draft is only a suggestion: all of it is faint, but for the

@@ -96,6 +96,8 @@ func (mc *Machine) discounted(ch Channel) string {
 		return "not counted: the agent's hooks report"
 	case ch == ChannelTitle && m.TitleStatus == nil:
 		return "not counted: the manifest has no titleStatus"
+	case ch == ChannelComposer && !m.marksTurns():
+		return "not counted: the manifest's composer has no working"
 	case ch == ChannelScreen && m.Hooks != nil:
 		return "not counted: the agent has hooks"
 	case ch == ChannelActivity && m.hasChannel():
@@ -107,16 +109,23 @@ func (mc *Machine) discounted(ch Channel) string {
 // hasChannel reports whether the manifest gives any channel, so that mere output
 // says nothing.
 func (m *Manifest) hasChannel() bool {
-	return m.Hooks != nil || m.TitleStatus != nil || m.Status != nil || m.ProgressStatus || m.ProgramStatus || m.StatusFile != nil
+	return m.Hooks != nil || m.TitleStatus != nil || m.Status != nil || m.ProgressStatus || m.ProgramStatus || m.StatusFile != nil || m.marksTurns()
+}
+
+// marksTurns reports whether the manifest says what stands around the composer while a
+// turn runs.
+func (m *Manifest) marksTurns() bool {
+	return m != nil && m.ComposerRule != nil && len(m.ComposerRule.Working) > 0
 }
 
 // level is the strongest channel that holds a state until it changes: it outranks the
 // ones after it wholly, so that two levels never take turns.
 func (mc *Machine) level() (Channel, *word) {
 	found, best := Channel(""), (*word)(nil)
-	for _, ch := range []Channel{ChannelProgram, ChannelFile, ChannelTitle, ChannelProgress, ChannelScreen} {
+	for _, ch := range []Channel{ChannelProgram, ChannelFile, ChannelTitle, ChannelComposer, ChannelProgress, ChannelScreen} {
 		w := mc.word(ch)
 		switch {
+		case ch == ChannelComposer && mc.word(ChannelHook) != nil: // see stopped
 		case w == nil || w.Status == "" && !w.Busy:
 		case best != nil:
 			if w.Status != best.Status {
@@ -253,6 +262,8 @@ func (mc *Machine) withdrawn(hook *word, level Channel, lw *word, now time.Time)
 		return "the title changed"
 	case newer(transcript):
 		return "the transcript went on: " + transcript.Rule
+	case mc.composed(hook.At):
+		return "the composer is back on the screen"
 	case lw == nil || !lw.Busy:
 	case level == ChannelProgram:
 		// It tells of questions itself, in the same instant. A hook that is alone with
@@ -296,6 +307,9 @@ func (mc *Machine) turn(level Channel, lw *word, now time.Time) verdict {
 	case lw == nil && bw == nil:
 		return verdict{status: api.Idle, why: "nothing was heard yet"}
 	case lw == nil:
+		if v, ok := mc.stopped(base, bw, now); ok {
+			return v
+		}
 		return mc.queued(base, bw, now)
 	case lw.Status == api.Working:
 		return mc.busy(level, lw, base, bw, now)
@@ -351,11 +365,66 @@ func (mc *Machine) event(ch Channel, w *word) verdict {
 	return v
 }
 
+// stopped is the verdict where events alone say that a turn runs, and the mark of a
+// running turn has gone from around the composer: it was interrupted, or what it asked
+// for was refused. It counts only if the mark was seen in this turn, or a dialog was: a
+// version that draws another mark is then no worse off than without the rule.
+func (mc *Machine) stopped(base Channel, bw *word, now time.Time) (verdict, bool) {
+	c, dialog := mc.word(ChannelComposer), mc.word(ChannelDialog)
+	if c == nil || !c.Busy || c.Status != "" || !mc.s.TurnOpen || bw.Status != api.Working && bw.Status != api.NeedsYou {
+		return verdict{}, false
+	}
+	since := c.Since
+	if dialog != nil && dialog.Left.After(since) && !c.At.Before(dialog.Left) {
+		since = dialog.Left
+	}
+	if since.Before(mc.s.TurnAt) {
+		return verdict{}, false
+	}
+	until := since.Add(restSettle)
+	if end := bw.At.Add(hookGrace); bw.Status == api.Working && end.After(until) {
+		until = end
+	}
+	if now.Before(until) {
+		v := mc.event(base, bw)
+		v.again = until
+		return v, true
+	}
+	mc.notes[base] = fmt.Sprintf("corrected by %s", ChannelComposer)
+	v := mc.corrected(ChannelComposer, c, bw)
+	v.why = "the mark of a running turn has gone from the screen, and nothing said how it ended"
+	return v, true
+}
+
+// composed reports whether the composer stands on the screen again, some time after an
+// event: no dialog is open then.
+func (mc *Machine) composed(event time.Time) bool {
+	c := mc.word(ChannelComposer)
+	return c != nil && c.At.Sub(event) >= composerBack
+}
+
 // queued is the verdict of an event where no level tells when the agent is at rest: a
-// prompt that was taken in the turn begins a turn of its own, in a moment.
+// prompt that was taken in the turn begins a turn of its own, in a moment, and goes on
+// for as long as the composer shows that it runs.
 func (mc *Machine) queued(ch Channel, w *word, now time.Time) verdict {
-	if end := w.At.Add(queueHold); w.Status == api.Done && mc.s.Queued > 0 && mc.m.Timings().Queues && now.Before(end) {
-		return verdict{status: api.Working, won: ch, why: "the turn ended, and a prompt waits behind it", again: end}
+	if w.Status != api.Done || mc.s.Queued == 0 || !mc.m.Timings().Queues {
+		return mc.event(ch, w)
+	}
+	v := verdict{status: api.Working, won: ch, why: "the turn ended, and a prompt waits behind it"}
+	end := w.At.Add(queueHold)
+	if c := mc.word(ChannelComposer); c != nil && c.Busy {
+		if c.Status == api.Working {
+			v.won, v.why = ChannelComposer, fmt.Sprintf("%s said done, and the screen shows that a turn runs: %s", eventName(w), c.Rule)
+			return v
+		}
+		end = w.At.Add(restSettle)
+		if c.Since.After(w.At) {
+			end = c.Since.Add(restSettle)
+		}
+	}
+	if now.Before(end) {
+		v.again = end
+		return v
 	}
 	return mc.event(ch, w)
 }

@@ -157,7 +157,8 @@ func composerShape() *shape {
 		opt("below", pattern("The row right below.")),
 		opt("empty", patterns("Drafts that are none: placeholders that are not dim.")),
 		opt("within", whole("How many rows from the last one that is not blank the composer may begin; 12 by default.")),
-		opt("cursor", yesNo("The terminal's cursor shows, and is on a row of the composer.")))
+		opt("cursor", yesNo("The terminal's cursor shows, and is on a row of the composer.")),
+		opt("working", patterns("At least one is found on a row near the composer while a turn runs, and none after it. With hooks it only tells of what they do not: an interruption, a refusal, a queued prompt's turn; without any it is the status.")))
 }
 
 func dialogShape() *shape {

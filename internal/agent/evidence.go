@@ -15,7 +15,7 @@ import (
 type Channel string
 
 // The channels. Hooks tell of events and speak once; program, file, dialog, title,
-// progress and screen are levels that hold until they change.
+// composer, progress and screen are levels that hold until they change.
 const (
 	ChannelHook       Channel = "hook"
 	ChannelProgram    Channel = "program" // OSC 7501
@@ -23,6 +23,7 @@ const (
 	ChannelDialog     Channel = "dialog"
 	ChannelTitle      Channel = "title"
 	ChannelTranscript Channel = "transcript"
+	ChannelComposer   Channel = "composer" // what stands around it while a turn runs
 	ChannelProgress   Channel = "progress" // OSC 9;4
 	ChannelScreen     Channel = "screen"
 	ChannelActivity   Channel = "activity"
@@ -217,8 +218,8 @@ func (m *Manifest) limit(ev *Evidence, message string) {
 }
 
 // ScreenEvidence is what the screen says: whether a dialog is open, for agents whose
-// manifest knows their dialogs, and the state by the screen's text for those without
-// hooks.
+// manifest knows their dialogs, whether a turn runs, for those whose composer shows it,
+// and the state by the screen's text for those without hooks.
 func (m *Manifest) ScreenEvidence(v ScreenView, at time.Time) []Evidence {
 	if m == nil {
 		return nil
@@ -230,6 +231,15 @@ func (m *Manifest) ScreenEvidence(v ScreenView, at time.Time) []Evidence {
 			ev.Status, ev.Rule, ev.Dialog, ev.Text = api.NeedsYou, rule.Name, d, d.Question
 		}
 		evs = append(evs, ev)
+	}
+	if m.ComposerRule != nil {
+		if mark, ok := m.ComposerRule.turn(v); ok {
+			ev := evidence(ChannelComposer, "", at)
+			if mark != nil {
+				ev.Status, ev.Rule = api.Working, mark.String()
+			}
+			evs = append(evs, ev)
+		}
 	}
 	if m.Status != nil && m.Hooks == nil {
 		ev := evidence(ChannelScreen, "", at)

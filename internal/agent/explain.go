@@ -12,7 +12,7 @@ import (
 // order is the channels by authority, as explanations list them.
 var order = []Channel{
 	ChannelProcess, ChannelHook, ChannelProgram, ChannelFile, ChannelDialog, ChannelTitle,
-	ChannelTranscript, ChannelProgress, ChannelScreen, ChannelActivity,
+	ChannelTranscript, ChannelComposer, ChannelProgress, ChannelScreen, ChannelActivity,
 }
 
 // Explain gives every channel's last word with what won, and why.

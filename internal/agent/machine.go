@@ -26,6 +26,9 @@ const (
 	// beginLeeway is how long before an agent's start was noticed its own hooks may have
 	// been: one that was started by hand is noticed by its first hook.
 	beginLeeway = 5 * time.Second
+	// composerBack is how long after a hook's question the composer counts as back: the
+	// dialog is drawn a moment later.
+	composerBack = time.Second
 	// samePrompt is how far apart two channels tell of one prompt.
 	samePrompt = 2 * time.Second
 	// activityStart and activityQuiet bound a turn that only its output shows.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,11 +92,17 @@ type seen struct {
 	of float64
 }
 
-var stories = []struct {
+// A tale is what is seen of a session and what is to be made of each step.
+type tale struct {
 	name, manifest string
 	steps          []seen
 	turns          uint64
-}{
+}
+
+// allStories are those of this file and of silent_test.go.
+func allStories() []tale { return slices.Concat(stories, silentStories) }
+
+var stories = []tale{
 	{
 		name: "a turn by hooks alone", manifest: head + hooksPart + `}`, turns: 2,
 		steps: []seen{
@@ -555,7 +562,7 @@ var stories = []struct {
 
 // TestStatus tells stories: what was heard, and which status that must make.
 func TestStatus(t *testing.T) {
-	for _, tt := range stories {
+	for _, tt := range allStories() {
 		t.Run(tt.name, func(t *testing.T) {
 			m := manifestOf(t, tt.manifest)
 			mc := NewMachine(m, t0)
@@ -614,7 +621,7 @@ func advance(mc *Machine, now time.Time) (c Change) {
 // TestStatusSurvivesTheHost runs every story with a machine that is stored and
 // restored between all steps.
 func TestStatusSurvivesTheHost(t *testing.T) {
-	for _, tt := range stories {
+	for _, tt := range allStories() {
 		t.Run(tt.name, func(t *testing.T) {
 			m := manifestOf(t, tt.manifest)
 			mc := NewMachine(m, t0)

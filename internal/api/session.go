@@ -223,7 +223,7 @@ type OpenReply struct {
 
 // EvidenceInfo is the last word of one status channel.
 type EvidenceInfo struct {
-	Channel string `json:"channel"` // hook, title, progress, program, file, screen, dialog, process, transcript, activity
+	Channel string `json:"channel"` // hook, title, progress, program, file, screen, dialog, composer, process, transcript, activity
 	Status  Status `json:"status,omitempty"`
 	At      int64  `json:"at"`             // event time, unix milliseconds
 	Rule    string `json:"rule,omitempty"` // what matched: an event's name, a pattern, a record

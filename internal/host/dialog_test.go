@@ -133,6 +133,43 @@ func TestPermissionIsAnsweredOnPurpose(t *testing.T) {
 	}
 }
 
+// A refusal ends the turn, which no hook tells: each of the other channels does alone.
+func TestRefusalIsNoticed(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		switches []string
+	}{
+		{"by OSC 7501", []string{"titles=off", "transcript=off"}},
+		{"by the title", []string{"program=off", "transcript=off"}},
+		{"by the transcript", []string{"program=off", "titles=off"}},
+		{"by the screen", []string{"program=off", "titles=off", "transcript=off"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := termtest.Start(t, termtest.WithDemo(tt.switches...))
+			gate := d.Gate("go")
+			link := d.Spawn("[[until " + gate.Path + "]][[touch made]]")
+			events := d.WatchAll()
+			screen := d.Screen(link)
+			screen.AwaitText("esc to interrupt")
+			if _, err := d.Client().Explain(d.Context(), link); err != nil { // it looks at the screen
+				t.Fatal(err)
+			}
+			gate.Open()
+			events.AwaitStatus(link, api.NeedsYou)
+			reply, err := d.Client().SendWait(d.Context(), link, api.SendRequest{Text: "no"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reply.Status != api.Idle || reply.TimedOut {
+				t.Errorf("send: %+v", reply)
+			}
+		})
+	}
+}
+
 // The question of an agent takes an option or a text of one's own.
 func TestQuestionTakesText(t *testing.T) {
 	t.Parallel()

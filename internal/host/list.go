@@ -156,7 +156,7 @@ func (h *Host) Read(c Caller, target string, lines int, history bool) (api.ReadR
 	return api.ReadReply{Head: api.OKHead(), Target: s.id.Link(), Title: s.titleLocked(), Screen: strings.Join(rows, "\n")}, nil
 }
 
-// Explain gives the evidence behind a session's status.
+// Explain gives the evidence behind a session's status, that of the screen as it is now.
 func (h *Host) Explain(c Caller, target string) (api.ExplainReply, error) {
 	s, err := h.find(c, target)
 	if err != nil {
@@ -164,6 +164,7 @@ func (h *Host) Explain(c Caller, target string) (api.ExplainReply, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookNowLocked(time.Now())
 	evidence, why := s.machine.Explain()
 	if evidence == nil {
 		evidence = []api.EvidenceInfo{}

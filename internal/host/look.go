@@ -107,6 +107,13 @@ func (s *session) rearmLocked() {
 	}
 }
 
+// lookNowLocked looks at an agent's screen that has changed since it was last looked at.
+func (s *session) lookNowLocked(now time.Time) {
+	if !s.run.shell() && !s.look.soon.IsZero() {
+		s.lookLocked(now)
+	}
+}
+
 // lookLocked takes in what the screen shows: dialogs, the composer, whether the
 // program takes input.
 func (s *session) lookLocked(now time.Time) {

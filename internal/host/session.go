@@ -229,8 +229,12 @@ func (s *session) applyLocked(ev agent.Evidence, now time.Time) {
 	s.changedLocked(s.machine.Apply(ev, now), now)
 }
 
-// typedLocked notes that something is typed.
+// typedLocked notes that something is about to be typed. In a turn the screen is looked
+// at first: what shows that it runs may be gone after the key.
 func (s *session) typedLocked(now time.Time) {
+	if s.machine.Status() == api.Working {
+		s.lookNowLocked(now)
+	}
 	s.typedAt = now
 	s.applyLocked(agent.InputEvidence(now), now)
 }

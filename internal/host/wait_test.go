@@ -81,7 +81,9 @@ func TestWaitOutcomes(t *testing.T) {
 		{name: "exit", prompt: "[[work 200ms]][[exit 3]]", code: api.AgentGone, message: "status 3"},
 		{name: "killed", prompt: "[[work 200ms]][[crash 137]]", code: api.AgentGone, message: "signal 9"},
 		{name: "interrupted", prompt: "[[work 1h]]", do: interrupt, status: api.Idle},
-		{name: "interrupted, no hook or record says so", prompt: "[[work 1h]]", switches: []string{"program=off"}, do: interrupt, status: api.Idle},
+		{name: "interrupted, and the title says so", prompt: "[[work 1h]]", switches: []string{"program=off", "transcript=off"}, do: interrupt, status: api.Idle},
+		{name: "interrupted, and the transcript says so", prompt: "[[think 1h]]", switches: []string{"program=off", "titles=off"}, do: interrupt, status: api.Idle},
+		{name: "interrupted, and the screen shows it", prompt: "[[work 1h]]", switches: []string{"program=off", "titles=off", "transcript=off"}, do: interruptShown, status: api.Idle},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,6 +127,14 @@ func TestWaitOutcomes(t *testing.T) {
 // interrupt presses Escape in a session.
 func interrupt(d *termtest.Daemon, link string) {
 	d.Screen(link).Type("\x1b")
+}
+
+// interruptShown is interrupt once the screen shows that a turn runs: nothing else tells
+// that it does not any more.
+func interruptShown(d *termtest.Daemon, link string) {
+	s := d.Screen(link)
+	s.AwaitText("esc to interrupt")
+	s.Type("\x1b")
 }
 
 func codeOf(err error) api.Code {
