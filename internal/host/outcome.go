@@ -14,6 +14,7 @@ const (
 	stillFor      = 1500 * time.Millisecond // a plain terminal's screen that rests this long has settled
 	mergedAfter   = 3 * time.Second         // at rest this long: queued text was merged into the turn that ended
 	idleFor       = time.Second             // a turn that ends in idle, not done, may be the agent's own end
+	promptFor     = 3 * time.Second         // an answer at an agent's start, before its first turn
 	leavingFor    = 10 * time.Second        // which an agent that says so takes longer to come to: hooks run at its end
 	stalledPrompt = "nothing moved within 5 s of Return: the input was swallowed or is still in the composer"
 )
@@ -48,6 +49,7 @@ type waiter struct {
 	turnAtSend  uint64
 	inTurn      bool   // the session was working when the text was sent
 	ahead       bool   // others went in behind that turn before it: no turn's end tells that its own is over, only rest
+	asked       bool   // the session was asking when the text was sent
 	answered    uint64 // number of the dialog that the text answers, while it is open; 0: none
 	seenWorking bool
 	moved       bool      // something beside the echo of the text
@@ -99,6 +101,7 @@ func (w *waiter) submitted(s submission) {
 	w.sentAt, w.lastOutput = s.at, s.at
 	w.turnAtSend, w.frontAtSend = s.turn.turn, s.turn.front
 	w.inTurn, w.ahead = s.turn.status == api.Working, s.ahead
+	w.asked = s.turn.status == api.NeedsYou
 	w.answered = s.answers
 	w.baseline = s.screen
 	// Of an argument there is no echo and no Return to be swallowed; and a
@@ -127,7 +130,7 @@ func (w *waiter) status(now time.Time, t turnState, change *transition) {
 		w.seenWorking, w.rested = true, time.Time{}
 	case w.inTurn && w.queues && (w.ahead || t.turn <= w.turnAtSend):
 		w.rested = now
-	case !w.inTurn && !w.seenWorking && t.turn <= w.turnAtSend:
+	case !w.inTurn && !w.asked && !w.seenWorking && t.turn <= w.turnAtSend:
 	case t.status == api.Idle:
 		w.idled, w.idledBy = now, change
 	default:
@@ -256,10 +259,14 @@ func (w *waiter) deadline() time.Time {
 	return d
 }
 
-// idlePatience is how long an idle agent may still turn out to be ending.
+// idlePatience is how long an idle agent may still turn out to be ending, or, after a
+// dialog of its start, to get the prompt that it was started with.
 func (w *waiter) idlePatience() time.Duration {
-	if w.leaving {
+	switch {
+	case w.leaving:
 		return leavingFor
+	case w.asked && w.turnAtSend == 0 && !w.seenWorking:
+		return promptFor
 	}
 	return idleFor
 }

@@ -57,9 +57,21 @@ func asks(number uint64) func(*waitStory) {
 // answers is a text that went in as the answer to a dialog.
 func answers(number uint64) func(*waitStory) {
 	return func(s *waitStory) {
-		s.t.status, s.t.dialogSeq = api.NeedsYou, number
+		s.t.status, s.t.turn, s.t.dialogSeq = api.NeedsYou, 1, number
 		s.w.submitted(submission{at: s.now, turn: s.t, answers: number})
 	}
+}
+
+// answersAtStart is an answer to the dialog of an agent that has had no turn.
+func answersAtStart(s *waitStory) {
+	s.t.status, s.t.dialogSeq = api.NeedsYou, 1
+	s.w.submitted(submission{at: s.now, turn: s.t, answers: 1})
+}
+
+// presses is a key that goes to the dialog that is open.
+func presses(s *waitStory) {
+	s.t.status, s.t.turn, s.t.dialogSeq = api.NeedsYou, 1, 1
+	s.w.submitted(submission{at: s.now, turn: s.t})
 }
 
 func sent(s *waitStory) {
@@ -160,6 +172,31 @@ func TestWaiter(t *testing.T) {
 			name:  "an answer that leads to the next question",
 			story: []moment{{0, answers(1)}, {sec(0.1), asks(1)}, {sec(2), asks(2)}},
 			at:    2, status: api.NeedsYou,
+		},
+		{
+			name:  "a refusal, with nothing between the question and the end",
+			story: []moment{{0, answers(1)}, {sec(1), becomes(api.Idle, 1)}},
+			at:    2, status: api.Idle,
+		},
+		{
+			name:  "an answer, and done before anybody saw it work",
+			story: []moment{{0, answers(1)}, {sec(1), becomes(api.Done, 1)}},
+			at:    1, status: api.Done,
+		},
+		{
+			name:  "a key that closes a dialog",
+			story: []moment{{0, presses}, {sec(1), becomes(api.Idle, 1)}},
+			at:    2, status: api.Idle,
+		},
+		{
+			name:  "a dialog of the agent's start, and its prompt after that",
+			story: []moment{{0, answersAtStart}, {sec(1), becomes(api.Idle, 0)}, {sec(3), becomes(api.Working, 1)}, {sec(9), becomes(api.Done, 1)}},
+			at:    9, status: api.Done,
+		},
+		{
+			name:  "a dialog of the agent's start, and no prompt",
+			story: []moment{{0, answersAtStart}, {sec(1), becomes(api.Idle, 0)}},
+			at:    1 + promptFor.Seconds(), status: api.Idle,
 		},
 		{
 			name:  "idle, and done a moment later",
