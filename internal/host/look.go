@@ -2,6 +2,7 @@ package host
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 
 	"termio/internal/agent"
@@ -34,6 +35,8 @@ type looks struct {
 	composer   agent.Composer
 	signSince  time.Time // since when the agent shows that it takes input
 	group      int       // foreground process group that has been inspected
+	known      bool      // and that was a program of its own
+	copies     int       // how often it was a copy of the shell since that came to the front
 }
 
 // lookSoonLocked arms the looks after output.
@@ -246,13 +249,16 @@ func (s *session) viewLocked() agent.ScreenView {
 // foreground, the agent's status file, its transcript.
 func (s *session) lookBeside() {
 	s.mu.Lock()
-	r := s.run
+	r, l := s.run, &s.look
 	group := r.front
-	inspect := group != s.look.group && (r.shell() || r.byHand)
-	s.look.group = group
+	if group != l.group {
+		l.group, l.known, l.copies = group, false, 0
+	}
+	inspect := !l.known && (r.shell() || r.byHand)
+	l.known = true
 	s.mu.Unlock()
-	if inspect {
-		s.inspectFront(r, group)
+	if inspect && s.inspectFront(r, group) {
+		s.lookAgain(group)
 	}
 	if !r.shell() {
 		s.readStatusFile(r)
@@ -260,18 +266,46 @@ func (s *session) lookBeside() {
 	}
 }
 
-// inspectFront finds out which program is in front of the session's shell.
-func (s *session) inspectFront(r *running, group int) {
+// maxCopies is how many looks are made for the sake of a copy of the shell alone: the
+// last is a few seconds after the first.
+const maxCopies = 7
+
+// lookAgain has a foreground group inspected again that was a copy of the shell: a
+// program about to be executed, as a rule within milliseconds, or commands in brackets,
+// which may come to execute one at any time. Looks that come anyway, after output, see
+// to that; without output there are some, later and later.
+func (s *session) lookAgain(group int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.look
+	if l.group != group {
+		return
+	}
+	l.known = false
+	if l.copies == maxCopies {
+		return
+	}
+	at := time.Now().Add(lookAfter << l.copies)
+	l.copies++
+	if l.still.IsZero() || at.Before(l.still) {
+		l.still = at
+		s.wakeAtLocked(at)
+	}
+}
+
+// inspectFront finds out which program is in front of the session's shell, and reports
+// whether that is a copy of the shell itself.
+func (s *session) inspectFront(r *running, group int) (isCopy bool) {
 	s.mu.Lock()
 	shell := s.leader.PID
 	s.mu.Unlock()
 	if group == 0 || group == shell {
 		s.shellBack(r)
-		return
+		return false
 	}
 	info, err := s.term.Foreground()
 	if err != nil { // it came and went
-		return
+		return false
 	}
 	args, err := pty.Args(info.PID)
 	if err != nil {
@@ -279,14 +313,17 @@ func (s *session) inspectFront(r *running, group int) {
 	}
 	if m, ok := recognise(s.h.catalogue(), args); ok {
 		s.promote(r, m, info.Proc)
-		return
+		return false
 	}
+	its, err := pty.Args(shell)
+	isCopy = err == nil && slices.Equal(args, its)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run == r && r.shell() && r.front == group {
 		s.applyLocked(agent.ProcessEvidence(agent.ProcessForeground, programName(args, info.Name), now), now)
 	}
+	return isCopy
 }
 
 // shellBack notes that the session's shell has the foreground again.

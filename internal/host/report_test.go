@@ -180,3 +180,20 @@ func TestStartedByHand(t *testing.T) {
 	}
 	screen.AwaitText("shell again")
 }
+
+// A copy of the shell that is in front may come to execute an agent at any time. No hook
+// tells of this one.
+func TestStartedFromBrackets(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemo("hooks=off"))
+	gate := d.Gate("gate")
+	events := d.WatchAll()
+	exe, err := filepath.Rel(d.Dir, d.Paths.StableExe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := d.Run("(read x <gate; exec " + exe + " demo-agent)")
+	events.AwaitStatus(link, api.Working)
+	gate.Open()
+	events.Await("the promotion", func(e api.Event) bool { return e.Link == link && e.Agent == "Demo" })
+}
