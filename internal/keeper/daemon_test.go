@@ -219,14 +219,17 @@ func TestStopEndsEverything(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDaemon(t).mustStart()
+			t.Parallel() // each waits for two graces
+			d := newDaemon(t)
+			d.cfg.Grace = 3 * time.Second // for a shell's few steps on a busy machine
+			d.mustStart()
 			c := d.dial()
 			host, err := pty.Inspect(c.call(hostCall{Op: "info"}).PID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			polite := filepath.Join(t.TempDir(), "said goodbye")
-			c.sh("a", `trap 'touch '"'`+polite+`'"'; exit 0' HUP; echo up; while :; do read x; done`)
+			c.sh("a", `trap ': >'"'`+polite+`'"'; exit 0' HUP; echo up; while :; do read x; done`)
 			c.sh("b", `trap '' HUP TERM; tail -f /dev/null & setsid tail -f /dev/null & echo up; while :; do wait; done`)
 			c.sh("c", `trap '' HUP; tail -f /dev/null & echo up; exit 0`) // has ended and left something
 			var left []pty.Proc

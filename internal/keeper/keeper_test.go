@@ -1,10 +1,10 @@
 package keeper
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for an event before it gives up.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // daemon is a keeper with its host, as processes.
 type daemon struct {
@@ -49,6 +49,7 @@ func newDaemon(t *testing.T) *daemon {
 		LockFile: filepath.Join(dir, "run", "lock"),
 		HostPath: host,
 		HostRole: "host",
+		Grace:    200 * time.Millisecond,
 		Log:      filepath.Join(dir, "log"),
 	}}
 	t.Cleanup(func() {
@@ -92,11 +93,13 @@ func (d *daemon) start(change ...func(*exec.Cmd)) string {
 	if err := r.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		d.t.Fatal(err)
 	}
-	line, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		d.t.Fatalf("the keeper said %q: %v", line, err)
+	// To the end, which is when it has closed its side: it then holds what it keeps.
+	said, err := io.ReadAll(r)
+	line, whole := strings.CutSuffix(string(said), "\n")
+	if err != nil || !whole {
+		d.t.Fatalf("the keeper said %q: %v", said, err)
 	}
-	return strings.TrimSuffix(line, "\n")
+	return line
 }
 
 func (d *daemon) command(cfg testConfig) *exec.Cmd {
@@ -545,8 +548,13 @@ func TestClosedSessionsLeaveNothing(t *testing.T) {
 		c.call(hostCall{Op: "expect", ID: "a", Text: "up\r\n"})
 		c.call(hostCall{Op: "close", ID: "a"})
 	}
-	// A release has no answer, but what the keeper answers afterwards comes after it.
+	// An ended orphan is gone when the keeper has waited for it, of which nothing tells.
+	// But it waits for all that have ended when it hears of any end. A release has no
+	// answer, but what the keeper answers afterwards comes after it.
 	settle := func() {
+		c.sh("last", "exit 0")
+		c.call(hostCall{Op: "exit", ID: "last"})
+		c.call(hostCall{Op: "close", ID: "last"})
 		if r, err := c.try(hostCall{Op: "start", ID: "b", Argv: []string{"no-such-command"}}); err != nil || r.Stage != "find" {
 			t.Fatalf("answer %+v (%v)", r, err)
 		}

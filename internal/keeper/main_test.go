@@ -24,6 +24,7 @@ type testConfig struct {
 	Log                        string // file
 	ReadyFD                    int
 	HostRole                   string
+	Grace                      time.Duration
 }
 
 func TestMain(m *testing.M) {
@@ -64,7 +65,7 @@ func playKeeper() error {
 		HostPath:        tc.HostPath,
 		HostArgs:        []string{"a host"},
 		HostEnv:         append([]string{roleVar + "=" + tc.HostRole}, os.Environ()...), // the first one counts
-		Grace:           200 * time.Millisecond,
+		Grace:           tc.Grace,
 		MaxRestartDelay: 5 * time.Millisecond,
 		Log:             slog.New(slog.NewTextHandler(log, nil)),
 	}

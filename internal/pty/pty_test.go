@@ -3,8 +3,10 @@ package pty
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,7 +19,15 @@ import (
 )
 
 // patience is how long a test waits for an event before it gives up.
-const patience = 20 * time.Second
+const patience = time.Minute
+
+// TestMain has the signals handled that the tests may have been started ignoring, as
+// with nohup or in the background of a script: what is ignored stays so in children,
+// and a shell cannot even trap it. The keeper does the same.
+func TestMain(m *testing.M) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	os.Exit(m.Run())
+}
 
 // terminal is a master that a test reads and writes.
 type terminal struct {
@@ -98,6 +108,31 @@ func (c *child) wait(t *testing.T) syscall.WaitStatus {
 	case <-time.After(patience):
 		t.Fatal("the child has not ended")
 		return 0
+	}
+}
+
+// stopped waits until the child has been stopped.
+func (c *child) stopped(t *testing.T) {
+	t.Helper()
+	stopped := make(chan error, 1)
+	go func() {
+		var ws syscall.WaitStatus
+		_, err := syscall.Wait4(c.PID, &ws, syscall.WUNTRACED, nil)
+		for errors.Is(err, syscall.EINTR) {
+			_, err = syscall.Wait4(c.PID, &ws, syscall.WUNTRACED, nil)
+		}
+		if err == nil && !ws.Stopped() {
+			err = fmt.Errorf("status %v", ws)
+		}
+		stopped <- err
+	}()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Fatalf("the child was not stopped: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the child was not stopped")
 	}
 }
 
