@@ -36,7 +36,7 @@ const (
 	deadline  = 90 * time.Second
 	waitLimit = "60s"
 	// endPatience is for a process between its last deed and its end.
-	endPatience = 5 * time.Second
+	endPatience = time.Minute
 )
 
 // binary is the termio that is tested, built once.

@@ -58,9 +58,11 @@ func TestUnreachable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := home(t)
 			tt.setup(t, p)
-			c, err := Dial(testContext(t), p, Options{Timeout: 50 * time.Millisecond})
+			c, err := Dial(testContext(t), p, Options{Timeout: testTimeout})
 			if err == nil {
-				c.opts.Timeout = map[bool]time.Duration{true: 50 * time.Millisecond, false: testTimeout}[tt.name == "silent"]
+				if tt.name == "silent" {
+					c.opts.Timeout = 50 * time.Millisecond
+				}
 				_, err = c.List(testContext(t), ListOptions{})
 			}
 			if api.CodeOf(err) != api.Unavailable || !strings.Contains(err.Error(), tt.want) {

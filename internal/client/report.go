@@ -15,9 +15,8 @@ import (
 // An agent waits for its hooks, so a report has a second in all and gives up
 // silently: better a status that lags than an agent that stands still.
 const (
-	reportBudget = time.Second
-	eventBudget  = 500 * time.Millisecond // of it, for the event on standard input
-	lastDrain    = 40 * time.Millisecond  // without a byte, for a writer to go on or to close
+	reportBudget = time.Second           // of which a half is for the event on standard input
+	lastDrain    = 40 * time.Millisecond // without a byte, for a writer to go on or to close
 )
 
 // maxReport is how much of an event is sent on. What names the conversation, the
@@ -84,12 +83,16 @@ func ParseReport(args []string) (r Report, ok bool) {
 // It is the dearest path of the program, run at every tool call of every agent,
 // and so speaks HTTP by hand over blocking descriptors: no poller, no goroutine.
 func (r Report) Post(environ []string, stdin, stdout int) {
+	r.post(environ, stdin, stdout, reportBudget)
+}
+
+func (r Report) post(environ []string, stdin, stdout int, budget time.Duration) {
 	now := time.Now()
-	if conn, err := r.dial(environ, now.Add(reportBudget)); err == nil {
+	if conn, err := r.dial(environ, now.Add(budget)); err == nil {
 		defer unix.Close(conn.fd)
 		var event []byte
 		if r.ReadsEvent() {
-			event = readEvent(stdin, now.Add(eventBudget))
+			event = readEvent(stdin, now.Add(budget/2))
 		}
 		if conn.write(append(r.head(conn.session, len(event), now), event...)) {
 			// The answer's first bytes say that the daemon has taken the
@@ -99,7 +102,7 @@ func (r Report) Post(environ []string, stdin, stdout int) {
 		}
 	}
 	if r.ReadsEvent() {
-		drain(stdin, now.Add(reportBudget))
+		drain(stdin, now.Add(budget))
 	}
 	if r.Reply {
 		// Not through os.Stdout, which would end the process on a closed pipe.

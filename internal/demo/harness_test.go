@@ -48,7 +48,7 @@ printf '{"Args":[%s],"Payload":%s}\n' "$args" "$payload" >"$DEMO_TEST_HOOKS"
 `
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // A bench is a terminal with the demo agent on it.
 type bench struct {

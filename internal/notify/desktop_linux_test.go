@@ -112,7 +112,7 @@ func (d *desktop) next(t *testing.T) shownNote {
 	select {
 	case n := <-d.shown:
 		return n
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing was shown")
 		return shownNote{}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // deadline bounds every wait: long enough for a loaded machine, never reached.
-const deadline = 30 * time.Second
+const deadline = time.Minute
 
 // post sends a body to the Messages API and returns the response.
 func post(ctx context.Context, t *testing.T, s *fakemodel.Server, path string, body any) *http.Response {
