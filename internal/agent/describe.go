@@ -265,6 +265,8 @@ func resumeShape() *shape {
 			req("id", plain("Key path or column of the id.")),
 			req("cwd", plain("Key path or column of the folder.")),
 			opt("table", plain("Of sqlite.")),
+			opt("created", plain("Key path or column of the time at which the conversation was begun. Without it the file's own time has to do.")),
+			opt("held", yesNo("The agent's process has the record open while it runs: where the system tells, that decides whose it is.")),
 			opt("parent", plain("Key path or column that only a subagent's record has.")))),
 	)
 	s.also = checkResume

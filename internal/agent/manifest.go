@@ -214,6 +214,10 @@ type Discover struct {
 	Cwd    string `json:"cwd"`              // key path, or a column
 	Table  string `json:"table,omitempty"`  // of sqlite
 	Parent string `json:"parent,omitempty"` // key path that only a subagent's record has
+	// Created is the key path of the time at which the conversation was begun.
+	Created string `json:"created,omitempty"`
+	// Held says that the agent's process has the record open while it runs.
+	Held bool `json:"held,omitempty"`
 }
 
 // Skills says where the agent looks for skills.
@@ -281,6 +285,16 @@ func (m *Manifest) TranscriptTellsEnd() bool {
 
 // ChoosesID reports whether we choose the conversation's id at launch.
 func (m *Manifest) ChoosesID() bool { return m.Resume != nil && m.Resume.Create != "" }
+
+// Discovers reports whether the agent chooses the conversation's id itself and its
+// record can be looked for.
+func (m *Manifest) Discovers() bool {
+	return m != nil && m.Resume != nil && m.Resume.Discover != nil && m.Resume.Discover.Format != formatSQLite
+}
+
+// HoldsRecord reports whether the agent has its conversation's record open while it
+// runs, so that its open files tell which one it is.
+func (m *Manifest) HoldsRecord() bool { return m.Discovers() && m.Resume.Discover.Held }
 
 // CanResume reports whether a conversation of the agent can be gone on with.
 func (m *Manifest) CanResume() bool { return m.Resume != nil && m.Resume.Resume != "" }

@@ -153,6 +153,7 @@ type Record struct {
 	Folder   string // where it was begun
 	Path     string // absolute, of the file
 	Modified time.Time
+	Created  time.Time // when the conversation was begun; zero where the record does not say
 }
 
 const (
@@ -226,6 +227,9 @@ func (d *Discover) read(fsys fs.FS, p string) (Record, bool) {
 	}
 	root, _, _ := readTree(head)
 	r := Record{ID: root.path(d.ID).text(), Folder: pathText(root.path(d.Cwd)), Path: "/" + p}
+	if t, err := time.Parse(time.RFC3339, root.path(d.Created).text()); err == nil {
+		r.Created = t
+	}
 	return r, ValidConversation(r.ID) && r.Folder != "" && root.path(d.Parent).text() == ""
 }
 
@@ -233,9 +237,9 @@ func (d *Discover) read(fsys fs.FS, p string) (Record, bool) {
 type Binding struct {
 	Folder   string // the session's, after symlinks
 	Launched time.Time
-	// Before are the paths of the records that were there at the launch, as
-	// [Manifest.Records] gave them; nil goes by the files' times alone.
-	Before map[string]bool
+	// Held are the files that the agent's own process has open; nil when the system does
+	// not tell.
+	Held []string
 	// Claimed reports whether another session has the conversation.
 	Claimed func(id string) bool
 	// Real resolves symlinks in a record's folder; nil compares as it is.
@@ -243,28 +247,54 @@ type Binding struct {
 }
 
 // Discover looks for the conversation that the agent began in this launch. It is
-// bound only if it can be nobody else's: made after the launch, in the session's
-// folder, and the only one of that kind. candidates is how many there were.
+// bound only if it can be nobody else's. Where the agent has its record open and the
+// system tells whose files are open, that decides; else it must have been made after
+// the launch, in the session's folder. Either way it must be the only one of that
+// kind: candidates is how many there were.
 func (m *Manifest) Discover(at Place, b Binding) (r Record, candidates int, err error) {
-	after := b.Launched.Add(-createdLeeway)
-	records, err := m.records(at, func(p string, info fs.FileInfo) bool {
-		return !b.Before[p] && info.ModTime().After(after)
-	})
-	if err != nil {
-		return Record{}, 0, err
-	}
 	var fits []Record
+	if m.HoldsRecord() && b.Held != nil {
+		fits, err = m.heldRecords(at, b)
+	} else {
+		fits, err = m.newRecords(at, b)
+	}
+	fits = slices.DeleteFunc(fits, func(r Record) bool { return b.Claimed != nil && b.Claimed(r.ID) })
+	if err != nil || len(fits) != 1 {
+		return Record{}, len(fits), err
+	}
+	return fits[0], 1, nil
+}
+
+// heldRecords are the records that the agent's process has open.
+func (m *Manifest) heldRecords(at Place, b Binding) (fits []Record, err error) {
+	d := m.Resume.Discover
+	root := path.Clean(m.Expand(d.Root, at.Home, at.Lookup))
+	if b.Real != nil {
+		root = b.Real(root) // as the system names open files
+	}
+	for _, p := range slices.Compact(slices.Sorted(slices.Values(b.Held))) {
+		if !strings.HasPrefix(p, root+"/") || path.Ext(p) != "."+d.Format {
+			continue
+		}
+		if r, ok := d.read(at.FS, inFS(p)); ok {
+			fits = append(fits, r)
+		}
+	}
+	return fits, nil
+}
+
+// newRecords are the records of the session's folder that were made after the launch.
+func (m *Manifest) newRecords(at Place, b Binding) (fits []Record, err error) {
+	after := b.Launched.Add(-createdLeeway)
+	records, err := m.records(at, func(_ string, info fs.FileInfo) bool { return info.ModTime().After(after) })
 	for _, r := range records {
 		folder := r.Folder
 		if b.Real != nil {
 			folder = b.Real(folder)
 		}
-		if path.Clean(folder) == path.Clean(b.Folder) && (b.Claimed == nil || !b.Claimed(r.ID)) {
+		if path.Clean(folder) == path.Clean(b.Folder) && (r.Created.IsZero() || r.Created.After(after)) {
 			fits = append(fits, r)
 		}
 	}
-	if len(fits) != 1 {
-		return Record{}, len(fits), nil
-	}
-	return fits[0], 1, nil
+	return fits, err
 }

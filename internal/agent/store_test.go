@@ -294,7 +294,7 @@ func TestLocate(t *testing.T) {
 }
 
 func TestDiscover(t *testing.T) {
-	m := mustParse(t, head+`"resume":{"resume":"r {id}","discover":{"root":"~/s","format":"jsonl","id":"p.id","cwd":"p.cwd","parent":"p.parent"}}}`)
+	m := mustParse(t, head+`"resume":{"resume":"r {id}","discover":{"root":"~/s","format":"jsonl","id":"p.id","cwd":"p.cwd","parent":"p.parent","created":"p.created","held":true}}}`)
 	launch := at(100)
 	record := func(id, cwd string, modified time.Time) *fstest.MapFile {
 		return &fstest.MapFile{Data: fmt.Appendf(nil, `{"p":{"id":%q,"cwd":%q}}`+"\n{\"more\":1}\n", id, cwd), ModTime: modified}
@@ -311,7 +311,21 @@ func TestDiscover(t *testing.T) {
 		{"the only one", fstest.MapFS{"home/u/s/2026/11/a.jsonl": mine}, nil, "mine", 1},
 		{"another folder's", fstest.MapFS{"home/u/s/a.jsonl": record("x", "/home/u/q", at(101))}, nil, "", 0},
 		{"made before the launch", fstest.MapFS{"home/u/s/a.jsonl": record("x", "/home/u/p", at(50))}, nil, "", 0},
-		{"an older one that goes on", fstest.MapFS{"home/u/s/a.jsonl": record("x", "/home/u/p", at(101))}, func(b *Binding) { b.Before = map[string]bool{"/home/u/s/a.jsonl": true} }, "", 0},
+		{"an older one that goes on", fstest.MapFS{"home/u/s/a.jsonl": {
+			Data: fmt.Appendf(nil, `{"p":{"id":"x","cwd":"/home/u/p","created":%q}}`, at(50).Format(time.RFC3339Nano)), ModTime: at(101),
+		}}, nil, "", 0},
+		{"the one that the agent has open", fstest.MapFS{
+			"home/u/s/a.jsonl": mine, "home/u/s/b.jsonl": record("x", "/home/u/p", at(102)), "home/u/t/c.jsonl": record("y", "/home/u/p", at(102)),
+		}, func(b *Binding) {
+			b.Held = []string{"/dev/null", "/home/u/s/a.jsonl", "/home/u/s/a.jsonl", "/home/u/s/log.txt", "/home/u/t/c.jsonl"}
+		}, "mine", 1},
+		{"the agent has none open yet: a new one is another's", fstest.MapFS{"home/u/s/a.jsonl": mine}, func(b *Binding) { b.Held = []string{} }, "", 0},
+		{"the agent has two open", fstest.MapFS{"home/u/s/a.jsonl": mine, "home/u/s/b.jsonl": record("x", "/home/u/p", at(102))}, func(b *Binding) {
+			b.Held = []string{"/home/u/s/a.jsonl", "/home/u/s/b.jsonl"}
+		}, "", 2},
+		{"it has a subagent's open beside its own", fstest.MapFS{
+			"home/u/s/a.jsonl": mine, "home/u/s/b.jsonl": {Data: []byte(`{"p":{"id":"x","cwd":"/home/u/p","parent":"mine"}}`), ModTime: at(102)},
+		}, func(b *Binding) { b.Held = []string{"/home/u/s/a.jsonl", "/home/u/s/b.jsonl"} }, "mine", 1},
 		{"two", fstest.MapFS{"home/u/s/a.jsonl": mine, "home/u/s/b.jsonl": record("x", "/home/u/p", at(102))}, nil, "", 2},
 		{"two, one of them claimed", fstest.MapFS{"home/u/s/a.jsonl": mine, "home/u/s/b.jsonl": record("x", "/home/u/p", at(102))}, func(b *Binding) { b.Claimed = func(id string) bool { return id == "x" } }, "mine", 1},
 		{"through a symlink", fstest.MapFS{"home/u/s/a.jsonl": record("mine", "/link/p", at(101))}, func(b *Binding) {

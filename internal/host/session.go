@@ -87,6 +87,7 @@ type session struct {
 	dialogAt   time.Time         // when the open dialog opened
 	dialogSeq  uint64            // its number
 	boundAt    time.Time         // when the conversation was bound
+	searched   time.Time         // when its record was last searched for in the agent's store
 	early      *keeper.Exit      // the program's end, told before its start
 	exit       *keeper.Exit      // the end of the terminal's leader
 	finishing  bool

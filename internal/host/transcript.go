@@ -146,6 +146,7 @@ func (t *transcriptLines) complete(tells bool, now time.Time) bool {
 
 // readTranscript reads what is new in the transcript and takes it as evidence.
 func (s *session) readTranscript(r *running) {
+	s.discover(r)
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	now := time.Now()

@@ -84,6 +84,9 @@ func Args(pid int) ([]string, error) {
 	return args, nil
 }
 
+// OpenFiles is not to be had here.
+func OpenFiles(int) ([]string, error) { return nil, errors.ErrUnsupported }
+
 // Cwd returns a process's working folder. ErrGone when there is no process.
 func Cwd(pid int) (string, error) {
 	// proc_info(2), flavour PROC_PIDVNODEPATHINFO: two records of vnode facts (152

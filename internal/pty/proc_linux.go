@@ -132,6 +132,26 @@ func Cwd(pid int) (string, error) {
 	return dir, nil
 }
 
+// OpenFiles returns the paths of the files that a process has open, as they are named
+// now; pipes, sockets and files that were removed are left out. ErrGone when there is
+// no process.
+func OpenFiles(pid int) ([]string, error) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, procError(pid, err)
+	}
+	var files []string
+	for _, e := range entries {
+		path, err := os.Readlink(dir + "/" + e.Name())
+		if err != nil || !strings.HasPrefix(path, "/") || strings.HasSuffix(path, " (deleted)") {
+			continue // closed meanwhile, or no file
+		}
+		files = append(files, path)
+	}
+	return files, nil
+}
+
 // procError names what reading a file of /proc ran into.
 func procError(pid int, err error) error {
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {

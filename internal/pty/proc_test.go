@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -93,6 +94,47 @@ func TestCwd(t *testing.T) {
 	}
 	if c.Alive() {
 		t.Error("an ended process is alive")
+	}
+}
+
+func TestOpenFiles(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "a record.jsonl")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	files, err := OpenFiles(os.Getpid())
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("the system does not tell")
+	}
+	if err != nil || !slices.Contains(files, name) {
+		t.Errorf("OpenFiles = %q, %v; want %q in it", files, err, name)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	files, err = OpenFiles(os.Getpid())
+	for _, f := range files {
+		if !filepath.IsAbs(f) || strings.Contains(f, name) {
+			t.Errorf("OpenFiles holds %q", f)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := OpenFiles(1 << 30); !errors.Is(err, ErrGone) {
+		t.Errorf("of no process: %v, want %v", err, ErrGone)
 	}
 }
 
