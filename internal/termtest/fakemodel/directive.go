@@ -52,10 +52,14 @@ var directives = map[string]func(argument string, tools []string) reply{
 		return call(tools,
 			offer{"Bash", map[string]any{"command": a, "description": why}},
 			// Outside of the sandbox, so that the person is asked.
-			offer{"exec_command", map[string]any{"cmd": a, "sandbox_permissions": "require_escalated", "justification": why}})
+			offer{"exec_command", map[string]any{"cmd": a, "sandbox_permissions": "require_escalated", "justification": why}},
+			offer{"bash", map[string]any{"command": a, "description": why}},
+			offer{"run_shell_command", map[string]any{"command": a, "description": why, "is_background": false}})
 	},
 	"write": func(a string, tools []string) reply {
-		return call(tools, offer{"Write", map[string]any{"file_path": a, "content": "written\n"}})
+		file := map[string]any{"file_path": a, "content": "written\n"}
+		return call(tools, offer{"Write", file}, offer{"write_file", file},
+			offer{"write", map[string]any{"path": a, "filePath": a, "content": "written\n"}})
 	},
 	"ask": ask,
 	"agent": func(a string, tools []string) reply {
@@ -135,7 +139,8 @@ func ask(question string, tools []string) reply {
 		"multiSelect": false,
 		"options":     []any{option("Red", "The warm one"), option("Blue", "The cold one")},
 	}}}
-	return call(tools, offer{"AskUserQuestion", questions}, offer{"request_user_input", questions})
+	return call(tools, offer{"AskUserQuestion", questions}, offer{"request_user_input", questions},
+		offer{"ask_user_question", questions}, offer{"question", questions})
 }
 
 // anyTool calls a tool by name, with its input as it stands.

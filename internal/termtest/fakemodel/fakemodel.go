@@ -1,6 +1,6 @@
 // Package fakemodel is a model for tests: a server on loopback that speaks
-// Anthropic's Messages API and OpenAI's Responses API to a real agent command line,
-// without a model behind it.
+// Anthropic's Messages API, OpenAI's Responses and Chat Completions APIs and Gemini's
+// API to a real agent command line, without a model behind it.
 //
 // What it answers stands in the prompt, as a directive such as [[bash: touch x]]
 // (see the table at directives); a prompt without one is echoed. So a test says in
@@ -77,6 +77,8 @@ func New(tb testing.TB) *Server {
 	mux.HandleFunc("POST /v1/messages", s.messages)
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
 	mux.HandleFunc("POST /v1/responses", s.responses)
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("POST /v1beta/models/{call}", s.gemini)
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("/", s.unknown)
 	s.http = httptest.NewServer(mux)
