@@ -60,6 +60,7 @@ input are silent, with exit code 0.`,
 	f.StringVar(&r.ConversationFrom, "conversation-from", "", "the `FIELD` of the hook's JSON that holds the conversation's id")
 	f.BoolVar(&r.Transcript, "transcript", false, "the hook's JSON names the transcript")
 	f.BoolVar(&r.Reply, "reply", false, "print {} for an agent that reads the hook's answer")
+	f.Int64Var(&r.At, "at", 0, "when it happened, in `MILLISECONDS` since 1970, if not now")
 	cmd.AddCommand(report)
 	return cmd
 }

@@ -19,6 +19,9 @@ const (
 	lastDrain    = 40 * time.Millisecond // without a byte, for a writer to go on or to close
 )
 
+// maxLate is how old an event may be that is reported now.
+const maxLate = time.Minute
+
 // maxReport is how much of an event is sent on. What names the conversation, the
 // tool and the question stands near its beginning; what is cut off is what a
 // tool read or wrote.
@@ -31,6 +34,8 @@ type Report struct {
 	ConversationFrom string // field of the event that holds the conversation's id
 	Transcript       bool   // the event names the transcript
 	Reply            bool   // print {} for a caller that reads it
+	// At is when it happened, in Unix milliseconds, of a caller that reports later; 0 is now.
+	At int64
 }
 
 // ReadsEvent reports whether the hook's event is expected on standard input.
@@ -68,6 +73,8 @@ func ParseReport(args []string) (r Report, ok bool) {
 			r.Event = v
 		} else if v, ok := value(&i, arg, "--conversation-from"); ok {
 			r.ConversationFrom = v
+		} else if v, ok := value(&i, arg, "--at"); ok {
+			r.At, _ = strconv.ParseInt(v, 10, 64)
 		} else if r.State == "" && arg != "" && arg[0] != '-' {
 			r.State = arg
 		}
@@ -149,7 +156,11 @@ func (r Report) head(session api.SessionID, size int, now time.Time) []byte {
 	if r.Transcript {
 		q += "&transcript=1"
 	}
-	q += "&at=" + strconv.FormatInt(now.UnixMilli(), 10)
+	at := now.UnixMilli()
+	if r.At > at-maxLate.Milliseconds() && r.At < at { // a clock that was set tells nothing
+		at = r.At
+	}
+	q += "&at=" + strconv.FormatInt(at, 10)
 	// The cwd is the agent's own: hooks run in it.
 	cwd, _ := os.Getwd()
 	h := "POST /v1/reports?" + q + " HTTP/1.1\r\nHost: termio\r\nConnection: close\r\nContent-Type: application/json\r\n" +

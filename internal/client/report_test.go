@@ -26,7 +26,8 @@ func TestParseReport(t *testing.T) {
 		help bool
 	}{
 		{"state alone", "working", Report{State: "working"}, false},
-		{"all", "done --event Stop --conversation-from session_id --transcript --reply", Report{"done", "Stop", "session_id", true, true}, false},
+		{"all", "done --event Stop --conversation-from session_id --transcript --reply", Report{"done", "Stop", "session_id", true, true, 0}, false},
+		{"of a moment ago", "idle --at 1790000000000", Report{State: "idle", At: 1790000000000}, false},
 		{"flags first, equals", "--event=Stop --conversation-from=a.b done", Report{State: "done", Event: "Stop", ConversationFrom: "a.b"}, false},
 		{"what it does not know", "done --colour red extra -x --event", Report{State: "done"}, false},
 		{"nothing", "", Report{}, false},

@@ -155,7 +155,7 @@ func wantState(t *testing.T, p *person, m *agent.Manifest, want State) {
 // program stands in for termio: it writes its arguments and its input into a log.
 func (p *person) program(log string) {
 	p.t.Helper()
-	script := "#!/bin/sh\n{ printf '%s ' \"$@\"; cat; echo; } >>'" + log + "'\ncase \"$*\" in *--reply*) echo '{}';; esac\n"
+	script := "#!/bin/sh\n{ printf '%s ' \"$@\" | sed 's/ --at [0-9]* / /'; cat; echo; } >>'" + log + "'\ncase \"$*\" in *--reply*) echo '{}';; esac\n"
 	if err := errors.Join(os.MkdirAll(filepath.Dir(p.exe), 0o755), os.WriteFile(p.exe, []byte(script), 0o755)); err != nil {
 		p.t.Fatal(err)
 	}

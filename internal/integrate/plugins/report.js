@@ -41,7 +41,8 @@ function report(name, event) {
     text = "{}"
   }
   waiting++
-  last = last.then(() => run(found.args, text)).then(() => {
+  const args = [...found.args, "--at", String(Date.now())]
+  last = last.then(() => run(args, text)).then(() => {
     waiting--
   })
   return last
