@@ -206,7 +206,7 @@ func hooksShape() *shape {
 		req("state", state("What it says.")),
 		opt("matcher", plain("Installed with the hook, in the agent's own syntax.")),
 		opt("field", plain("Field of the payload that the matcher is checked against again on arrival.")),
-		opt("prompt", yesNo("The event says that a prompt was taken. Events whose name holds \"prompt\" and that say working do so by themselves.")),
+		opt("prompt", yesNo("The event says that a prompt was taken. Without this, events whose name holds \"prompt\" and that say working do.")),
 		opt("error", yesNo("The event says that the turn failed.")))
 	s := objectOf("The agent's own hooks. Where there are any they are the source of truth; other channels only correct them.",
 		opt("type", oneOf("How they are installed; json by default. Those of an agent that reports by itself are builtin, and nothing is installed.", "json", "toml", "plugin", "scripts", HooksBuiltin)),

@@ -174,7 +174,7 @@ type HookEvent struct {
 	State   string `json:"state"`
 	Matcher string `json:"matcher,omitempty"` // installed with the hook, in the agent's own syntax
 	Field   string `json:"field,omitempty"`   // payload field that Matcher is checked against again
-	Prompt  bool   `json:"prompt,omitempty"`  // the event says that a prompt was taken
+	Prompt  *bool  `json:"prompt,omitempty"`  // whether the event says that a prompt was taken; absent: its name tells
 	Error   bool   `json:"error,omitempty"`   // the event says that the turn failed
 }
 

@@ -129,7 +129,10 @@ func (e HookEvent) fits(root *node) bool {
 
 // isPrompt reports whether the event says that a prompt was taken.
 func (e HookEvent) isPrompt() bool {
-	return e.Prompt || e.State == string(api.Working) && strings.Contains(strings.ToLower(e.On), "prompt")
+	if e.Prompt != nil {
+		return *e.Prompt
+	}
+	return e.State == string(api.Working) && strings.Contains(strings.ToLower(e.On), "prompt")
 }
 
 // count is the number of background tasks in a payload, -1 when it has no list.
