@@ -102,3 +102,42 @@ func awaitLineOf(t *testing.T, f *os.File, line string) {
 		}
 	}
 }
+
+// A close that comes when the agent has just ended by itself, and a shell is being
+// started in its place, ends that shell as well, and the host lives on.
+func TestCloseWhileAShellTakesTheAgentsPlace(t *testing.T) {
+	const sessions, atOnce = 40, 4
+	d := termtest.Start(t)
+	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "brief.json"), 0o600,
+		`{"id": "brief", "name": "Brief", "command": "/bin/sh -c 'exit 0'"}`)
+	before, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := make([]*client.Client, sessions)
+	for i := range clients {
+		clients[i] = d.Client()
+	}
+	inParallel(sessions, atOnce, func(i int) {
+		r, err := clients[i].Spawn(d.Context(), api.SpawnRequest{Agent: "brief", Prompt: "x"})
+		if err == nil {
+			_, err = clients[i].Close(d.Context(), r.Target)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	after, err := d.Client().Daemon(d.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.HostPID != before.HostPID {
+		t.Errorf("the host died meanwhile: process %d, then %d", before.HostPID, after.HostPID)
+	}
+	if after.Sessions != 0 {
+		t.Errorf("%d sessions left", after.Sessions)
+	}
+	if left := d.Processes(); len(left) > 0 {
+		t.Errorf("processes left: %q", left)
+	}
+}

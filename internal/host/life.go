@@ -239,7 +239,12 @@ func (s *session) exitedLocked(e keeper.Exit) {
 	switch reason := exitReason(s.run.man, e); {
 	case s.closing != "": // its end comes when everything else on the terminal has ended too
 	case !s.run.shell() && !s.run.byHand:
-		s.wg.Go(func() { s.shellInstead(e) })
+		replaced := make(chan struct{})
+		s.replaced = replaced
+		s.wg.Go(func() {
+			defer close(replaced)
+			s.shellInstead(e)
+		})
 	default:
 		s.wg.Go(func() { s.finish(reason) })
 	}
@@ -392,6 +397,14 @@ func (s *session) finish(reason string) {
 
 // end is the last goroutine of a session.
 func (s *session) end(reason string) {
+	s.mu.Lock()
+	replaced := s.replaced
+	s.mu.Unlock()
+	if replaced != nil {
+		// A close may come while an ended agent is getting a shell in its place. What
+		// is being started then belongs to the session, and is ended with it.
+		<-replaced
+	}
 	<-s.readEnded
 	now := time.Now()
 	s.mu.Lock()

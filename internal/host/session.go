@@ -49,6 +49,7 @@ type session struct {
 	seq      int64    // position in the output of what the screen has taken in
 	leader   pty.Proc // of the terminal: the login shell, or an agent in its place
 	run      *running
+	replaced chan struct{} // closed when the shell is in the place of an agent that has ended; nil: none has
 	machine  *agent.Machine
 	closing  string // why the session is being closed; "" while it is not
 	closed   bool
