@@ -51,7 +51,20 @@ var layout = map[string][]string{
 	},
 	"internal/termtest/fakemodel": {},
 	"e2e":                         {"internal/api", "internal/termtest", "internal/termtest/fakemodel"},
-	"bench":                       {"internal/api", "internal/client", "internal/config", "internal/vt"},
+
+	// The suite that measures; see TestBenchStaysOutside.
+	"bench/cmd/bare":         {},
+	"bench/cmd/post":         {},
+	"bench/cmd/termbench":    {"bench/internal/kid", "bench/internal/stat", "bench/internal/suite"},
+	"bench/internal/kid":     {"bench/internal/machine"},
+	"bench/internal/machine": {},
+	"bench/internal/payload": {},
+	"bench/internal/peer":    {"bench/internal/kid", "bench/internal/machine", "internal/api", "internal/client", "internal/config", "internal/pty"},
+	"bench/internal/stat":    {},
+	"bench/internal/suite": {
+		"bench/internal/kid", "bench/internal/machine", "bench/internal/payload", "bench/internal/peer", "bench/internal/stat",
+		"internal/api", "internal/client",
+	},
 }
 
 // planned are the packages of the table that nobody has written yet. Whoever adds
@@ -59,7 +72,6 @@ var layout = map[string][]string{
 var planned = map[string]bool{
 	"internal/tui": true,
 	"internal/web": true,
-	"bench":        true,
 }
 
 // module is the module's path, which is also the prefix of its packages.
@@ -204,6 +216,21 @@ func TestTermtestOnlyFromTests(t *testing.T) {
 			in, ok := inModule(imp)
 			if ok && in == "internal/cli" && name != "internal/cli" && name != "cmd/termio" {
 				t.Errorf("the tests of %s import %s: test the command instead", name, in)
+			}
+		}
+	}
+}
+
+// The suite measures the program from outside: the program knows nothing of it, and
+// neither do the tests of the program.
+func TestBenchStaysOutside(t *testing.T) {
+	for _, p := range packages(t) {
+		if strings.HasPrefix(p.name(), "bench/") {
+			continue
+		}
+		for _, imp := range slices.Concat(p.Imports, p.allTestImports()) {
+			if in, ok := inModule(imp); ok && strings.HasPrefix(in, "bench/") {
+				t.Errorf("%s imports %s", p.name(), in)
 			}
 		}
 	}
