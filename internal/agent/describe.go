@@ -175,7 +175,7 @@ func dialogShape() *shape {
 		opt("body", pattern("The rows around what the dialog is about; between them stands the detail.")),
 		opt("ignore", patterns("Rows that are no detail.")),
 		opt("wrap", yesNo("Rows below an option that are indented like its label go on with it.")),
-		opt("bare", yesNo("There are no options to read: title and footer are enough.")),
+		opt("bare", yesNo("There are no options to read: title and footer are enough, and with cursor the mark.")),
 		opt("cursor", yesNo("The terminal's cursor, hidden or not, is on the row of the mark.")),
 		opt("answer", oneOf("How an option is chosen: by its number, or by moving the mark to it and Return.", answerNumber, answerMove)),
 		opt("next", checked("Key that leaves a dialog in which several options can be ticked, as `send --key` spells it.", checkLine)),

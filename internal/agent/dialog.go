@@ -72,12 +72,17 @@ func (m *Manifest) findDialog(v ScreenView) (*api.Dialog, *DialogRule) {
 	if m.ComposerRule != nil && m.ComposerRule.find(v).Found {
 		return nil, nil
 	}
+	// Of rules that fit, the one whose dialog begins nearest to the options counts: what
+	// is above may quote the beginning of another. Of equals it is the first.
+	var found *api.Dialog
+	var rule *DialogRule
+	nearest := -1
 	for i := range m.Dialogs {
-		if d := m.Dialogs[i].find(v); d != nil {
-			return d, &m.Dialogs[i]
+		if d, top := m.Dialogs[i].find(v); d != nil && top > nearest {
+			found, rule, nearest = d, &m.Dialogs[i], top
 		}
 	}
-	return nil, nil
+	return found, rule
 }
 
 // optionRow is an option where it stands on the screen.
@@ -89,26 +94,27 @@ type optionRow struct {
 	box       string // of an option that is ticked, what its box holds
 }
 
-func (r *DialogRule) find(v ScreenView) *api.Dialog {
+// find looks for the rule's dialog and the row that it begins with.
+func (r *DialogRule) find(v ScreenView) (d *api.Dialog, top int) {
 	last := v.last()
 	foot := r.footer(v, last)
 	if foot < 0 {
-		return nil
+		return nil, 0
 	}
 	if r.Bare {
 		return r.bare(v, foot)
 	}
 	options := r.options(v, foot)
 	if options == nil {
-		return nil
+		return nil, 0
 	}
 	first := options[0].y
-	top := r.top(v, first)
+	top = r.top(v, first)
 	if top < 0 || !r.titled(v, top, first) {
-		return nil
+		return nil, 0
 	}
 	question, from, to := r.question(v, top, first)
-	d := &api.Dialog{Kind: r.Kind, Question: question, Detail: r.detail(v, top, from, to, first)}
+	d = &api.Dialog{Kind: r.Kind, Question: question, Detail: r.detail(v, top, from, to, first)}
 	for i, o := range options {
 		opt := api.Option{Number: cmp.Or(o.number, i+1), Label: o.label, Selected: o.marked, Chosen: !isBlank(o.box)}
 		d.Multiple = d.Multiple || o.box != ""
@@ -117,17 +123,23 @@ func (r *DialogRule) find(v ScreenView) *api.Dialog {
 		}
 		d.Options = append(d.Options, opt)
 	}
-	return d
+	return d, top
 }
 
-// bare finds a dialog by title and footer alone.
-func (r *DialogRule) bare(v ScreenView, foot int) *api.Dialog {
-	top := r.top(v, foot)
+// bare finds a dialog by title and footer, and, if the rule asks for it, by a live mark
+// between them.
+func (r *DialogRule) bare(v ScreenView, foot int) (d *api.Dialog, top int) {
+	top = r.top(v, foot)
 	if top < 0 || !r.titled(v, top, foot) {
-		return nil
+		return nil, 0
+	}
+	if r.Cursor && v.CursorY >= 0 {
+		if o, ok := r.option(v.row(v.CursorY), v.CursorY); !ok || !o.marked || v.CursorY <= top || v.CursorY >= foot {
+			return nil, 0
+		}
 	}
 	question, _, _ := r.question(v, top, foot)
-	return &api.Dialog{Kind: r.Kind, Question: question}
+	return &api.Dialog{Kind: r.Kind, Question: question}, top
 }
 
 // footer is the row of the footer, or the one after the last row for a dialog that
@@ -136,10 +148,17 @@ func (r *DialogRule) footer(v ScreenView, last int) int {
 	if len(r.Footer) == 0 {
 		return last + 1
 	}
+	below := "" // the rows down to the next blank one: a narrow screen wraps the footer
 	for y := last; y >= 0 && y > last-cmp.Or(r.Within, defaultFooterWithin); y-- {
-		if _, ok := firstMatch(r.Footer, v.row(y)); ok {
+		row := v.row(y)
+		if isBlank(row) {
+			below = ""
+			continue
+		}
+		if _, ok := firstMatch(r.Footer, row+below); ok {
 			return y
 		}
+		below = " " + unframe(row) + below
 	}
 	return -1
 }
