@@ -1,8 +1,6 @@
 package host_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -82,9 +80,9 @@ func cutAll(texts []string) []string {
 func TestSendsToABusyAgentStayApart(t *testing.T) {
 	t.Parallel()
 	d := termtest.Start(t, termtest.WithDemoLog())
-	fifo := filepath.Join(d.Dir, "go")
+	gate := d.Gate("go")
 	events := d.WatchAll()
-	link := d.Spawn("[[until " + fifo + "]]")
+	link := d.Spawn("[[until " + gate.Path + "]]")
 	events.AwaitStatus(link, api.Working)
 	var want []string
 	for i := range 10 {
@@ -101,9 +99,7 @@ func TestSendsToABusyAgentStayApart(t *testing.T) {
 	if got := d.Submitted()[1:]; !slices.Equal(got, want) {
 		t.Errorf("submitted %q, want %q", got, want)
 	}
-	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	gate.Open()
 	events.AwaitStatus(link, api.Done)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -133,15 +134,30 @@ func TestSpawnAndCloseCycles(t *testing.T) {
 	c, ctx := d.Client(), d.Context()
 	commands := []string{
 		"cat",
-		"setsid -w sleep 1000 & sleep 1000",
+		// Told of once it is up: what makes a session of its own while it is being hung up
+		// could be a daemon.
+		"setsid -w sh -c 'echo up >%s; exec sleep 1000' & sleep 1000",
 		"(trap '' HUP TERM; while :; do sleep 1000; done) & cat",
 		"sh -c 'sleep 1000 & sleep 1000 & wait'",
 	}
 	inParallel(cycles, atOnce, func(i int) {
-		r, err := c.RunWait(ctx, api.RunRequest{Command: commands[i%len(commands)], Waiting: api.Waiting{TimeoutMS: 1}})
+		command, up := commands[i%len(commands)], filepath.Join(d.Dir, fmt.Sprint("up", i))
+		told := strings.Contains(command, "%s")
+		if told {
+			command = fmt.Sprintf(command, up)
+			if err := syscall.Mkfifo(up, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		r, err := c.RunWait(ctx, api.RunRequest{Command: command, Waiting: api.Waiting{TimeoutMS: 1}})
 		if err != nil {
 			t.Error(err)
 			return
+		}
+		if told {
+			if _, err := os.ReadFile(up); err != nil {
+				t.Error(err)
+			}
 		}
 		if _, err := c.Close(ctx, r.Target); err != nil {
 			t.Error(err)

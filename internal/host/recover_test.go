@@ -106,7 +106,7 @@ func snapshot(d *termtest.Daemon, n int) []api.Event {
 func TestHostKilledUnderWaiters(t *testing.T) {
 	t.Parallel()
 	d := termtest.Start(t)
-	fifo := filepath.Join(d.Dir, "go")
+	gate := d.Gate("go")
 	lines := make(chan client.Line, 100)
 	watching := d.Client()
 	ctx, cancel := context.WithCancel(d.Context())
@@ -122,11 +122,11 @@ func TestHostKilledUnderWaiters(t *testing.T) {
 	waited := make(chan error, 1)
 	spawning := d.Client()
 	go func() {
-		_, err := spawning.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[until " + fifo + "]][[say over]]"})
+		_, err := spawning.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[until " + gate.Path + "]][[say over]]"})
 		waited <- err
 	}()
 	link := before.Await("work", func(e api.Event) bool { return e.Status == api.Working }).Link
-	awaitLine(t, lines, link, api.Working)
+	awaitLine(t, lines, link, api.Working) // or it had come before the watch was on
 	screen := d.Screen(link)
 	screen.AwaitText("until")
 
@@ -135,9 +135,7 @@ func TestHostKilledUnderWaiters(t *testing.T) {
 	if err := <-waited; api.CodeOf(err) != api.Unavailable {
 		t.Errorf("wait: %v", err)
 	}
-	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	gate.Open()
 	done := awaitLine(t, lines, link, api.Done)
 	if done.Transcript == "" || done.CursorEnd == nil {
 		t.Errorf("done: %+v", done)
@@ -149,14 +147,14 @@ func TestHostKilledUnderWaiters(t *testing.T) {
 	}
 }
 
-// awaitLine passes over lines until a session has a status.
+// awaitLine passes over lines until a session has a status, in a snapshot or an event.
 func awaitLine(t *testing.T, lines <-chan client.Line, link string, st api.Status) api.Event {
 	t.Helper()
 	deadline := time.After(termtest.Patience)
 	for {
 		select {
 		case l := <-lines:
-			if l.Event != nil && l.Event.Link == link && l.Event.Status == st && !l.Event.Snapshot {
+			if l.Event != nil && l.Event.Link == link && l.Event.Status == st {
 				return *l.Event
 			}
 		case <-deadline:

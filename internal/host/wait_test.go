@@ -64,10 +64,8 @@ func TestWaitOutcomes(t *testing.T) {
 	tests := []struct {
 		name, prompt string
 		switches     []string
-		timeoutMS    int64
 		do           func(d *termtest.Daemon, link string) // while it works
 		status       api.Status
-		timedOut     bool
 		code         api.Code
 		message      string
 	}{
@@ -75,7 +73,6 @@ func TestWaitOutcomes(t *testing.T) {
 		{name: "without a spinner, for longer than a stall", prompt: "[[think 6s]]", status: api.Done},
 		{name: "failed", prompt: "[[error out of tokens]]", status: api.Done},
 		{name: "a question", prompt: "[[ask Which?|A|B]]", status: api.NeedsYou},
-		{name: "timed out", prompt: "[[work 1h]]", timeoutMS: 1000, status: api.Working, timedOut: true},
 		{name: "input swallowed", prompt: "hello", switches: []string{"drop-returns=9"}, code: api.PromptStalled, message: "hello"},
 		{name: "closed", prompt: "[[work 1h]]", do: (*termtest.Daemon).Close, code: api.SessionClosed, message: "closed"},
 		{name: "exit", prompt: "[[work 200ms]][[exit 3]]", code: api.AgentGone, message: "status 3"},
@@ -97,7 +94,7 @@ func TestWaitOutcomes(t *testing.T) {
 			got := make(chan result, 1)
 			client, ctx := d.Client(), d.Context()
 			go func() {
-				r, err := client.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: tt.prompt, Waiting: api.Waiting{TimeoutMS: tt.timeoutMS}})
+				r, err := client.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: tt.prompt})
 				got <- result{r, err}
 			}()
 			if tt.do != nil {
@@ -114,14 +111,33 @@ func TestWaitOutcomes(t *testing.T) {
 				}
 				return
 			}
-			if r.reply.Status != tt.status || r.reply.TimedOut != tt.timedOut {
-				t.Errorf("status %q, timed out %v; want %q, %v", r.reply.Status, r.reply.TimedOut, tt.status, tt.timedOut)
+			if r.reply.Status != tt.status || r.reply.TimedOut {
+				t.Errorf("status %q, timed out %v; want %q", r.reply.Status, r.reply.TimedOut, tt.status)
 			}
 			if tt.status == api.NeedsYou && !strings.Contains(r.reply.Prompt, "Which?") {
 				t.Errorf("prompt %q", r.reply.Prompt)
 			}
 		})
 	}
+}
+
+// A wait that runs out says so with the status of then, and the session goes on.
+func TestWaitTimesOut(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t)
+	gate := d.Gate("go")
+	events := d.WatchAll()
+	link := d.Spawn("[[until " + gate.Path + "]]")
+	events.AwaitStatus(link, api.Working)
+	r, err := d.Client().SendWait(d.Context(), link, api.SendRequest{Text: "[[say next]]", Waiting: api.Waiting{TimeoutMS: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != api.Working || !r.TimedOut {
+		t.Errorf("status %q, timed out %v", r.Status, r.TimedOut)
+	}
+	gate.Open()
+	events.AwaitStatus(link, api.Done)
 }
 
 // interrupt presses Escape in a session.
@@ -180,9 +196,9 @@ func TestAgentGoneLeavesAShell(t *testing.T) {
 func TestWaitForAQueuedTurn(t *testing.T) {
 	t.Parallel()
 	d := termtest.Start(t)
-	fifo := filepath.Join(d.Dir, "go")
+	gate := d.Gate("go")
 	events := d.WatchAll()
-	link := d.Spawn("[[until " + fifo + "]]")
+	link := d.Spawn("[[until " + gate.Path + "]]")
 	events.AwaitStatus(link, api.Working)
 	got := make(chan api.WaitReply, 1)
 	client, ctx := d.Client(), d.Context()
@@ -195,9 +211,7 @@ func TestWaitForAQueuedTurn(t *testing.T) {
 	}()
 	screen := d.Screen(link)
 	screen.AwaitText("queued: [[work 500ms]]")
-	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	gate.Open()
 	r := <-got
 	if r.Status != api.Done || r.CursorEnd == nil {
 		t.Fatalf("reply: %+v", r)
@@ -210,9 +224,9 @@ func TestWaitForAQueuedTurn(t *testing.T) {
 // Of several texts that wait behind a running turn, each is waited for on its own.
 func TestWaitForTheLastOfSeveralQueued(t *testing.T) {
 	d := termtest.Start(t)
-	gate := filepath.Join(d.Dir, "go")
+	gate := d.Gate("go")
 	events := d.WatchAll()
-	link := d.Spawn("[[until " + gate + "]]")
+	link := d.Spawn("[[until " + gate.Path + "]]")
 	events.AwaitStatus(link, api.Working)
 	client, ctx := d.Client(), d.Context()
 	first, err := client.Send(ctx, link, api.SendRequest{Text: "[[work 300ms]][[say the first behind it]]"})
@@ -232,9 +246,7 @@ func TestWaitForTheLastOfSeveralQueued(t *testing.T) {
 	}()
 	screen := d.Screen(link)
 	screen.AwaitText("queued: [[work 300ms]][[say the last")
-	if err := os.WriteFile(gate, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	gate.Open()
 	r := <-got
 	if r.Status != api.Done || r.CursorEnd == nil {
 		t.Fatalf("reply: %+v", r)

@@ -178,11 +178,14 @@ func (s *Screen) Detach() {
 
 // A SlowClient is attached and does not read until it is told to.
 type SlowClient struct {
-	d    *Daemon
-	conn net.Conn
+	d      *Daemon
+	conn   net.Conn
+	frames *api.FrameReader
+	screen *Screen
 }
 
-// SlowClient attaches to a session without reading anything.
+// SlowClient attaches to a session and reads no more than the greeting, which says that
+// whatever is printed from then on is for it as well.
 func (d *Daemon) SlowClient(link string) *SlowClient {
 	d.t.Helper()
 	var dialer net.Dialer
@@ -196,7 +199,34 @@ func (d *Daemon) SlowClient(link string) *SlowClient {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return &SlowClient{d: d, conn: conn}
+	deadline, _ := d.Context().Deadline()
+	if err := conn.SetReadDeadline(deadline); err != nil {
+		d.t.Fatal(err)
+	}
+	br := bufio.NewReader(conn)
+	res, err := http.ReadResponse(br, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		d.t.Fatalf("attach: %s", res.Status)
+	}
+	c := &SlowClient{d: d, conn: conn, frames: api.NewFrameReader(br), screen: &Screen{d: d}}
+	if kind := c.take(); kind != api.FrameHello {
+		d.t.Fatalf("the first frame is of kind %d", kind)
+	}
+	return c
+}
+
+// take reads one frame.
+func (c *SlowClient) take() api.FrameKind {
+	c.d.t.Helper()
+	f, err := c.frames.Read()
+	if err != nil {
+		c.d.t.Fatal(err)
+	}
+	c.screen.apply(frame{kind: f.Kind, payload: f.Payload})
+	return f.Kind
 }
 
 // ReadUntil reads until the screen holds a text. It gives the number of snapshots that
@@ -207,25 +237,10 @@ func (c *SlowClient) ReadUntil(text string) (snapshots int, screen string) {
 	if err := c.conn.SetReadDeadline(deadline); err != nil {
 		c.d.t.Fatal(err)
 	}
-	br := bufio.NewReader(c.conn)
-	res, err := http.ReadResponse(br, nil)
-	if err != nil {
-		c.d.t.Fatal(err)
-	}
-	if res.StatusCode != http.StatusSwitchingProtocols {
-		c.d.t.Fatalf("attach: %s", res.Status)
-	}
-	s := &Screen{d: c.d}
-	frames := api.NewFrameReader(br)
-	for s.screen == nil || !strings.Contains(s.Text(), text) {
-		f, err := frames.Read()
-		if err != nil {
-			c.d.t.Fatal(err)
-		}
-		if f.Kind == api.FrameSnapshot {
+	for !strings.Contains(c.screen.Text(), text) {
+		if c.take() == api.FrameSnapshot {
 			snapshots++
 		}
-		s.apply(frame{kind: f.Kind, payload: f.Payload})
 	}
-	return snapshots, s.Text()
+	return snapshots, c.screen.Text()
 }

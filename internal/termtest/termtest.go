@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -240,7 +241,7 @@ func (d *Daemon) end() {
 		d.t.Logf("stop daemon: %v", err)
 	}
 	d.awaitKeeper(ctx)
-	if left := d.processes(); len(left) > 0 {
+	if left := d.left(func(string) bool { return true }); len(left) > 0 {
 		d.t.Errorf("processes left: %v", left)
 		for pid := range left {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -374,16 +375,22 @@ func (d *Daemon) LockDatabase() (unlock func()) {
 	}
 }
 
-// Processes are the command lines of the living processes that the daemon's sessions
-// have started; its own two are not among them.
+// left are the living processes of this daemon whose command line counts. One that is
+// on its way out, which on a busy machine takes its time, is waited for.
+func (d *Daemon) left(counts func(line string) bool) map[int]string {
+	left := d.processes()
+	until := time.Now().Add(Patience)
+	maps.DeleteFunc(left, func(pid int, line string) bool { return !counts(line) || endsBy(pid, until) })
+	return left
+}
+
+// Processes are the command lines of the processes that the daemon's sessions have
+// started, and that do not end; its own two are not among them.
 func (d *Daemon) Processes() []string {
-	var lines []string
-	for _, line := range d.processes() {
-		if !strings.HasSuffix(line, " daemon run") && !strings.HasSuffix(line, " daemon host") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	left := d.left(func(line string) bool {
+		return !strings.HasSuffix(line, " daemon run") && !strings.HasSuffix(line, " daemon host")
+	})
+	return slices.Collect(maps.Values(left))
 }
 
 // Git runs git in the project's folder.
@@ -404,6 +411,10 @@ func (d *Daemon) WriteFile(path string, mode os.FileMode, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		d.t.Fatal(err)
 	}
+	// Nothing may be started meanwhile: until it executes its program it would hold the
+	// file open for writing, and a script that is written so cannot be executed.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		d.t.Fatal(err)
 	}
