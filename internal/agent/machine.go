@@ -395,5 +395,7 @@ func RestoreState(m *Manifest, data []byte, now time.Time) (*Machine, error) {
 		}
 	}
 	mc.s = s
+	mc.notes = make(map[Channel]string)
+	mc.weigh(now) // for the notes alone: what was decided stays
 	return mc, nil
 }

@@ -814,6 +814,17 @@ activity "working" output won=false not counted: the agent has better channels
 	if want := "hook End said done, but program still says working"; why != want {
 		t.Errorf("why = %q, want %q", why, want)
 	}
+	state, err := mc.MarshalState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mc, err = RestoreState(m, state, at(60)); err != nil {
+		t.Fatal(err)
+	}
+	again, whyAgain := mc.Explain()
+	if diff := cmp.Diff(list, again); diff != "" || whyAgain != why {
+		t.Errorf("by the next host, %q (-before +after):\n%s", whyAgain, diff)
+	}
 }
 
 func TestDialogSeq(t *testing.T) {

@@ -182,6 +182,9 @@ func (a *App) printExplain(v api.ExplainReply, now time.Time) {
 	a.print(v, func(w io.Writer) {
 		fmt.Fprintf(w, "%s\n%s, %s: %s %s\n", v.Target, clean(v.Title), clean(v.Agent), v.Status, lasting(v.Since, now))
 		fmt.Fprintf(w, "why: %s\n", clean(v.Why))
+		if v.Dialog != nil {
+			printDialog(w, v.Dialog)
+		}
 		if v.Background > 0 {
 			fmt.Fprintf(w, "in the background: %s\n", count(v.Background, "task"))
 		}
@@ -200,6 +203,28 @@ func (a *App) printExplain(v api.ExplainReply, now time.Time) {
 		}
 		table(w, 0, []string{"", "CHANNEL", "SAYS", "AGO", "RULE"}, rows, func(_, _ int, cell string) string { return cell })
 	})
+}
+
+// printDialog prints what a session asks: the kind and the question, what it is about,
+// and the options, with a mark at the one that the live cursor is on.
+func printDialog(w io.Writer, d *api.Dialog) {
+	fmt.Fprintf(w, "asks (%s): %s\n", d.Kind, clean(d.Question))
+	for line := range strings.Lines(d.Detail) {
+		fmt.Fprintf(w, "    | %s\n", clean(line))
+	}
+	for _, o := range d.Options {
+		mark, box := " ", ""
+		if o.Selected {
+			mark = ">"
+		}
+		switch {
+		case o.Chosen:
+			box = "[x] "
+		case d.Multiple:
+			box = "[ ] "
+		}
+		fmt.Fprintf(w, "  %s %d. %s%s\n", mark, o.Number, box, clean(o.Label))
+	}
 }
 
 func evidenceRow(e api.EvidenceInfo, now time.Time) []string {
