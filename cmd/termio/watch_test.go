@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,16 +36,20 @@ type watcher struct {
 	errs  bytes.Buffer // to be read after end
 }
 
-// watching NAME [flags…] starts a watch and returns when it is told of something,
-// so that what a script does next is told as well. It needs a session to be there.
+// watching [-text] NAME [flags…] starts a watch, with JSON unless text is asked for.
+// Once seen has given a line of it, whatever a script does next is told as well.
 func watching(ts *testscript.TestScript, neg bool, args []string) {
+	form := []string{"--json"}
+	if len(args) > 0 && args[0] == "-text" {
+		form, args = nil, args[1:]
+	}
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: watching NAME [flags…]")
+		ts.Fatalf("usage: watching [-text] NAME [flags…]")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	ts.Defer(cancel)
 	w := &watcher{
-		cmd:   exec.CommandContext(ctx, "termio", append([]string{"sessions", "watch", "--json"}, args[1:]...)...),
+		cmd:   exec.CommandContext(ctx, "termio", slices.Concat([]string{"sessions", "watch"}, form, args[1:])...),
 		lines: make(chan string), end: make(chan error, 1),
 	}
 	w.cmd.Dir, w.cmd.Env = ts.MkAbs("."), environ(ts)
@@ -91,20 +96,23 @@ func seen(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("the watch ended before a line matched %s", args[1])
 }
 
-// ended NAME [CODE] wants a watch to end with the code. Without one it is ended
-// by SIGTERM, which is its normal end: code 0. What it still had to say is
-// standard output.
+// ended NAME [CODE] wants a watch to end with the code. Without one it is ended by
+// SIGTERM, or with INT as by Ctrl-C, which are its normal ends: code 0. What it still
+// had to say is standard output.
 func ended(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: ended NAME [CODE]")
+		ts.Fatalf("usage: ended NAME [CODE|INT]")
 	}
 	w, want := named(ts, args[0]), 0
-	if len(args) == 2 {
+	switch {
+	case len(args) == 1:
+		ts.Check(w.cmd.Process.Signal(syscall.SIGTERM))
+	case args[1] == "INT":
+		ts.Check(w.cmd.Process.Signal(syscall.SIGINT))
+	default:
 		var err error
 		want, err = strconv.Atoi(args[1])
 		ts.Check(err)
-	} else {
-		ts.Check(w.cmd.Process.Signal(syscall.SIGTERM))
 	}
 	for line := range w.lines {
 		fmt.Fprintln(ts.Stdout(), line)
