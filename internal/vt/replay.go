@@ -17,17 +17,6 @@ func (s *Screen) AppendReplay(dst []byte, historyLines int) []byte {
 	return w.b
 }
 
-// AppendOuterReplay is AppendReplay for a terminal on which a session is shown
-// while the host answers for it: the mode that makes a terminal report its size
-// on its own (2048) stays out. Output for it goes through a Filter.
-func (s *Screen) AppendOuterReplay(dst []byte, historyLines int) []byte {
-	modes := s.modes
-	s.modes &^= modeResizeReports
-	dst = s.AppendReplay(dst, historyLines)
-	s.modes = modes
-	return dst
-}
-
 // AppendUnfinished appends the bytes of the control sequence or character
 // that has begun but not ended. Fed after the replay they make it go on.
 func (s *Screen) AppendUnfinished(dst []byte) []byte {
@@ -62,6 +51,7 @@ type replayer struct {
 	// state is the cluster the other side would join to.
 	state clusterState
 	lone  bool // the other side has clusters off
+	outer bool // the other side is somebody's terminal: see outer.go
 	// wrapped: the row before goes on in the next; spacer: it left its last
 	// column to a wide character.
 	wrapped, spacer bool
@@ -353,6 +343,10 @@ func (w *replayer) charsets(c cursor) {
 
 func (w *replayer) kitty(g *grid) {
 	k := &g.kitty
+	if w.outer {
+		w.csi("=", ";1u", k.flags())
+		return
+	}
 	if *k == (kittyStack{}) {
 		return
 	}
@@ -403,9 +397,11 @@ func (w *replayer) titles() {
 		return now
 	}
 	var p titlePair
-	for _, e := range t.stack {
-		p = set(p, e)
-		w.csi("", "t", 22, 0)
+	if !w.outer {
+		for _, e := range t.stack {
+			p = set(p, e)
+			w.csi("", "t", 22, 0)
+		}
 	}
 	set(p, titlePair{t.title, t.icon})
 	if w.s.dir != "" {
@@ -561,6 +557,9 @@ func (w *replayer) mode(n int, on bool) {
 
 // savedModes replays XTSAVE: the modes are set, saved and set back.
 func (w *replayer) savedModes() {
+	if w.outer {
+		return
+	}
 	diff := w.s.savedModes ^ defaultModes
 	for _, p := range privateModes {
 		if diff.has(p.bit) {
@@ -597,11 +596,17 @@ func AppendReset(dst []byte) []byte {
 		"\x1b[?2026l"+
 		"\x1b[<99u"+
 		"\x1b7\x1b[?1049l"+ // on the main screen already, this comes back to the cursor just saved
-		"\x1b[<99u\x1b[>4m"+
-		"\x1b[0m\x1b[0\"q\x1b]8;;\x1b\\\x1b(B\x0f"+
+		"\x1b[<99u"+resetPen+
 		"\x1b7\x1b[?69l\x1b[r\x1b8\x1b[!p"+ // resetting margins goes home, soft reset may not know them
-		"\x1b[4l\x1b[20l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[?9l\x1b[?25h\x1b[?45l\x1b[?66l\x1b[?67l"+
-		"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1007l\x1b[?1015l\x1b[?1016l"+
-		"\x1b[?2004l\x1b[?2031l\x1b[?2048l\x1b[0 q"+
-		"\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"...)
+		resetModes...)
 }
+
+// What every reset contains.
+const (
+	resetPen   = "\x1b[0m\x1b[0\"q\x1b]8;;\x1b\\\x1b(B\x0f"
+	resetModes = "" +
+		"\x1b[>4m\x1b[4l\x1b[20l\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[?9l\x1b[?25h\x1b[?45l\x1b[?66l\x1b[?67l" +
+		"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1007l\x1b[?1015l\x1b[?1016l" +
+		"\x1b[?2004l\x1b[?2031l\x1b[?2048l\x1b[0 q" +
+		"\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"
+)
