@@ -116,5 +116,6 @@ type AttachSize struct {
 
 // AttachEnd says why an attach ended.
 type AttachEnd struct {
-	Reason string `json:"reason"` // detached, closed, exited, lagged
+	Reason string `json:"reason"`           // detached, closed, exited, lagged
+	Detail string `json:"detail,omitempty"` // of closed and exited, in words for people
 }

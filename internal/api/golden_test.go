@@ -109,7 +109,8 @@ var goldens = []struct {
 
 	{"attach-hello-v1", AttachHello{testLink, "hello", "Claude Code", Working, 120, 40, true, "0.1.0"}},
 	{"attach-size-v1", AttachSize{120, 40, 1200, 800, true}},
-	{"attach-end-v1", AttachEnd{"closed"}},
+	{"attach-end-v1", AttachEnd{Reason: "closed"}},
+	{"attach-end-exited-v1", AttachEnd{"exited", "the shell exited with status 3"}},
 }
 
 func TestGoldenJSON(t *testing.T) {

@@ -26,6 +26,10 @@ const (
 	maxCells = 1000
 	// maxPixels bounds both sides of its size in pixels.
 	maxPixels = 1 << 15
+	// outerHistory is how many lines of history a raw client gets when it comes:
+	// they scroll into its terminal's own scrollback. Later pictures have none, or
+	// they would be there again and again.
+	outerHistory = 1000
 	// endPatience is how long a client may take to read the last frames.
 	endPatience = 2 * time.Second
 )
@@ -34,12 +38,14 @@ const (
 type AttachOptions struct {
 	Size api.AttachSize // the client's own; 0x0 is a hidden client and never sets a size
 	Raw  bool           // the client shows the bytes on a terminal that answers queries itself
+	Back bool           // a raw client that was attached before: it has the history
 }
 
 // An Attachment is one client of one session.
 type Attachment struct {
 	s    *session
 	raw  bool
+	back bool
 	conn net.Conn
 	fd   syscall.RawConn // nil where the connection is none of the system's
 	done chan struct{}   // closed when nothing will be written any more
@@ -51,6 +57,8 @@ type Attachment struct {
 	busy    bool           // a goroutine is writing
 	lagging bool           // what follows the queue is a fresh snapshot
 	ended   bool           // the last frame is in the queue
+	pace    pace
+	typing  typing
 }
 
 // Attach prepares a client for a session. Serve then runs it.
@@ -62,7 +70,7 @@ func (h *Host) Attach(c Caller, target string, o AttachOptions) (*Attachment, er
 	if err := checkSize(o.Size); err != nil {
 		return nil, err
 	}
-	return &Attachment{s: s, raw: o.Raw, size: o.Size, done: make(chan struct{})}, nil
+	return &Attachment{s: s, raw: o.Raw, back: o.Back, size: o.Size, done: make(chan struct{}), typing: newTyping()}, nil
 }
 
 func checkSize(z api.AttachSize) error {
@@ -104,9 +112,9 @@ func (a *Attachment) receive(fr *api.FrameReader) error {
 		}
 		switch f.Kind {
 		case api.FrameInput:
-			err = a.s.typed(a, f.Payload)
+			err = a.typed(f.Payload)
 		case api.FramePaste:
-			err = a.s.pasted(a, string(f.Payload))
+			err = a.pasted(string(f.Payload))
 		case api.FrameResize:
 			var z api.AttachSize
 			if err = json.Unmarshal(f.Payload, &z); err == nil {
@@ -134,18 +142,18 @@ func (s *session) join(a *Attachment) bool {
 		close(a.done)
 		return false
 	}
+	leads := s.lead == nil && a.hasSize()
+	if leads { // before it is one of the clients: its hello comes first, with the size that is then
+		s.setLeadLocked(a)
+		s.resizeLocked(a.size)
+	}
 	s.clients = append(s.clients, a)
 	s.h.clients.Add(1)
 	if a.raw && !s.anyRawLocked(a) {
 		s.filter = vt.NewFilter(s.screen)
 	}
-	leads := s.lead == nil && a.hasSize()
 	cols, rows := s.screen.Size()
-	if leads {
-		cols, rows = a.size.Cols, a.size.Rows
-	}
-	// The hello goes first, before what leading sends to every client.
-	a.sendJSONLocked(api.FrameHello, api.AttachHello{
+	a.sendLocked(jsonFrame(api.FrameHello, api.AttachHello{
 		Target:  s.id.Link(),
 		Title:   s.titleLocked(),
 		Agent:   s.run.man.Name,
@@ -154,11 +162,15 @@ func (s *session) join(a *Attachment) bool {
 		Rows:    rows,
 		Leader:  leads,
 		Version: config.Version,
-	})
-	if leads {
-		s.leadLocked(a)
+	}))
+	history := s.screen.HistoryLen()
+	if a.raw {
+		history = min(history, outerHistory)
 	}
-	a.sendLocked(s.snapshotLocked(a.raw))
+	if a.raw && a.back {
+		history = 0
+	}
+	a.sendLocked(s.snapshotLocked(a.raw, history))
 	s.seen = true
 	return true
 }
@@ -168,9 +180,16 @@ func (a *Attachment) hasSize() bool { return a.size.Cols > 0 && a.size.Rows > 0 
 
 // snapshotLocked is the whole screen as frames: the position, then a replay. A
 // replay that is larger than a frame goes on as output at the same position.
-func (s *session) snapshotLocked(raw bool) []byte {
-	replay := s.screen.AppendReplay(nil, s.screen.HistoryLen())
-	if !raw { // a raw client gets what is unfinished when it has ended
+func (s *session) snapshotLocked(raw bool, history int) []byte {
+	var replay []byte
+	if raw {
+		replay = s.screen.AppendOuterReplay(nil, history)
+	} else {
+		replay = s.screen.AppendReplay(nil, history)
+	}
+	// A raw client gets what is unfinished when it has ended, but for what is too
+	// long to be held back: it is in the middle of that then, like the others.
+	if !raw || s.screen.Held() == 0 {
 		replay = s.screen.AppendUnfinished(replay)
 	}
 	var at [8]byte
@@ -189,16 +208,18 @@ func (s *session) snapshotLocked(raw bool) []byte {
 func (s *session) leave(a *Attachment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.endLocked("")
+	a.endLocked("", "")
 	s.dropLocked(a)
+	a.typing.leave()
 }
 
 // detach ends a client with a reason.
 func (s *session) detach(a *Attachment, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.endLocked(reason)
+	a.endLocked(reason, "")
 	s.dropLocked(a)
+	a.typing.leave()
 }
 
 func (s *session) dropLocked(a *Attachment) {
@@ -239,8 +260,7 @@ func (s *session) leadLocked(a *Attachment) {
 		return
 	}
 	was := s.lead
-	s.leads++
-	s.lead, a.turn = a, s.leads
+	s.setLeadLocked(a)
 	if !s.resizeLocked(a.size) {
 		for _, c := range []*Attachment{was, a} {
 			if c != nil {
@@ -250,53 +270,81 @@ func (s *session) leadLocked(a *Attachment) {
 	}
 }
 
-// clientResized takes a client's new size; it counts if the client leads.
+func (s *session) setLeadLocked(a *Attachment) {
+	s.leads++
+	s.lead, a.turn = a, s.leads
+}
+
+// clientResized takes a client's new size; it counts if the client leads. A raw
+// client's terminal has moved its lines about by its own rules: it gets a new picture
+// in any case.
 func (s *session) clientResized(a *Attachment, z api.AttachSize) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.size = z
+	resized := false
 	switch {
 	case !a.hasSize():
 	case s.lead == a:
-		s.resizeLocked(z)
+		resized = s.resizeLocked(z)
 	case s.lead == nil:
-		s.leadLocked(a)
+		s.setLeadLocked(a)
+		if resized = s.resizeLocked(z); !resized {
+			a.sendSizeLocked()
+		}
+	}
+	if a.raw && !resized {
+		a.sendLocked(s.snapshotLocked(true, 0))
 	}
 }
 
 // resizeLocked gives screen and terminal a size and tells every client. It
-// reports whether that changed anything.
+// reports whether that changed the size in cells.
 func (s *session) resizeLocked(z api.AttachSize) bool {
-	if cols, rows := s.screen.Size(); z.Cols == cols && z.Rows == rows {
-		return false
-	}
-	s.screen.Resize(z.Cols, z.Rows)
 	size := pty.Size{Cols: uint16(z.Cols), Rows: uint16(z.Rows)}
 	if z.Width > 0 && z.Height > 0 && z.Width <= maxPixels && z.Height <= maxPixels {
 		size.XPixel, size.YPixel = uint16(z.Width), uint16(z.Height)
+	}
+	cols, rows := s.screen.Size()
+	same := z.Cols == cols && z.Rows == rows
+	if same && (size.XPixel == 0 || size == s.ptySize) {
+		return false
+	}
+	s.screen.Resize(z.Cols, z.Rows)
+	if size.XPixel > 0 {
 		s.screen.SetCellSize(z.Width/z.Cols, z.Height/z.Rows)
 	}
 	if err := s.term.Resize(size); err != nil {
 		s.log.Warn("resize failed", "error", err)
 	}
+	s.ptySize = size
+	if same {
+		return false
+	}
 	for _, c := range s.clients {
 		c.sendSizeLocked()
+		if c.raw { // the lines on its terminal were not moved about as the screen's were
+			c.sendLocked(s.snapshotLocked(true, 0))
+		}
 	}
 	s.lookSoonLocked(time.Now())
 	return true
 }
 
-func (a *Attachment) sendSizeLocked() {
+func (a *Attachment) sendSizeLocked() { a.sendLocked(a.sizeLocked()) }
+
+// sizeLocked is the frame that tells the size that is, and whether a leads.
+func (a *Attachment) sizeLocked() []byte {
 	cols, rows := a.s.screen.Size()
-	a.sendJSONLocked(api.FrameSize, api.AttachSize{Cols: cols, Rows: rows, Leader: a.s.lead == a})
+	return jsonFrame(api.FrameSize, api.AttachSize{Cols: cols, Rows: rows, Leader: a.s.lead == a})
 }
 
-func (a *Attachment) sendJSONLocked(kind api.FrameKind, v any) {
+func jsonFrame(kind api.FrameKind, v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("frame cannot be encoded: " + err.Error()) // broken invariant: api types encode
 	}
-	a.sendLocked(api.AppendFrame(nil, kind, b))
+	return api.AppendFrame(nil, kind, b)
 }
 
 // sendLocked sends frames without waiting: straight into the connection if
@@ -308,8 +356,9 @@ func (a *Attachment) sendLocked(frames []byte) {
 	case len(a.queue)+len(frames) > clientQueue && len(a.queue) > 0:
 		a.lagging = true
 		return
-	case a.busy:
+	case a.busy, a.pace.held:
 		a.queue = append(a.queue, frames...)
+		a.pace.mixed = true
 		return
 	}
 	n := a.tryWrite(frames)
@@ -350,7 +399,12 @@ func (a *Attachment) drain() {
 	for {
 		s.mu.Lock()
 		if len(a.queue) == 0 && a.lagging && !a.ended {
-			a.queue, a.lagging = s.snapshotLocked(a.raw), false
+			history := 0
+			if !a.raw {
+				history = s.screen.HistoryLen()
+			}
+			a.lagging = false
+			a.queue = append(a.sizeLocked(), s.snapshotLocked(a.raw, history)...) // the size may be among what it missed
 		}
 		b := a.queue
 		a.queue = nil
@@ -379,15 +433,15 @@ func (a *Attachment) drain() {
 
 // endLocked sends the last frame, if there is a reason to give, and nothing
 // after it. It may be called again.
-func (a *Attachment) endLocked(reason string) {
+func (a *Attachment) endLocked(reason, detail string) {
 	if a.ended {
 		return
 	}
 	if reason != "" {
 		a.lagging = false
-		b, _ := json.Marshal(api.AttachEnd{Reason: reason})
-		a.sendLocked(api.AppendFrame(nil, api.FrameEnd, b))
+		a.sendLocked(jsonFrame(api.FrameEnd, api.AttachEnd{Reason: reason, Detail: detail}))
 	}
+	a.letGoLocked()
 	a.ended = true
 	if !a.busy {
 		close(a.done)
@@ -395,7 +449,7 @@ func (a *Attachment) endLocked(reason string) {
 }
 
 // fanOutLocked sends output that begins at position seq to every client.
-func (s *session) fanOutLocked(seq int64, data []byte) {
+func (s *session) fanOutLocked(seq int64, data []byte, now time.Time) {
 	if len(s.clients) == 0 {
 		return
 	}
@@ -410,14 +464,14 @@ func (s *session) fanOutLocked(seq int64, data []byte) {
 	for _, a := range s.clients {
 		switch {
 		case a.raw && len(s.shown) > 0:
-			a.sendLocked(cut)
+			a.outputLocked(cut, now)
 		case a.raw:
 		default:
 			if whole == nil {
 				whole = api.AppendFrame(s.frame[:0], api.FrameOutput, at[:], data)
 				s.frame = whole
 			}
-			a.sendLocked(whole)
+			a.outputLocked(whole, now)
 		}
 	}
 }
@@ -425,41 +479,4 @@ func (s *session) fanOutLocked(seq int64, data []byte) {
 // anyRawLocked reports whether a client other than a is raw.
 func (s *session) anyRawLocked(a *Attachment) bool {
 	return slices.ContainsFunc(s.clients, func(c *Attachment) bool { return c != a && c.raw })
-}
-
-// personTypedLocked notes that somebody types.
-func (s *session) personTypedLocked(now time.Time) {
-	s.seen, s.ownDraft = true, false
-	s.typedLocked(now)
-}
-
-// typed puts a client's keys in and makes it the leader.
-func (s *session) typed(a *Attachment, keys []byte) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	s.leadLocked(a)
-	s.personTypedLocked(time.Now())
-	s.mu.Unlock()
-	return s.typeUnit(keys)
-}
-
-// pasted puts text in as a paste, as the program has asked for pastes.
-func (s *session) pasted(a *Attachment, text string) error {
-	s.mu.Lock()
-	s.leadLocked(a)
-	p := s.screen.AppendPaste(nil, text)
-	s.personTypedLocked(time.Now())
-	s.mu.Unlock()
-	return s.typeUnit(p)
-}
-
-// typeUnit waits for the turn to type and writes one unit.
-func (s *session) typeUnit(p []byte) error {
-	if err := s.in.lock(s.ctx); err != nil {
-		return err
-	}
-	defer s.in.unlock()
-	return s.in.write(p)
 }

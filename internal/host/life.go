@@ -429,7 +429,7 @@ func (s *session) end(reason string) {
 		why = "closed"
 	}
 	for _, a := range s.clients {
-		a.endLocked(why)
+		a.endLocked(why, reason)
 	}
 	close(s.run.gone)
 	s.stirLocked()
@@ -471,7 +471,7 @@ func (s *session) letGo() {
 		s.look.timer.Stop()
 	}
 	for _, a := range s.clients {
-		a.endLocked("")
+		a.endLocked("", "")
 	}
 	s.stirLocked()
 	s.mu.Unlock()

@@ -69,6 +69,7 @@ type session struct {
 	cutFrame  []byte     // scratch
 	clients   []*Attachment
 	lead      *Attachment // types last and sets the size
+	ptySize   pty.Size    // as a client set it last
 	leads     uint64      // how often the lead changed hands
 	filter    vt.Filter   // for raw clients
 	waiters   []*waiter
@@ -153,7 +154,7 @@ func (s *session) outputLocked(data []byte, now time.Time) {
 	for i := range s.events {
 		s.eventLocked(&s.events[i], now)
 	}
-	s.fanOutLocked(at, data)
+	s.fanOutLocked(at, data, now)
 	for _, w := range s.waiters {
 		w.output(now, data)
 	}

@@ -184,7 +184,7 @@ func (s *session) show(t *transition) {
 	}
 	s.mu.Lock()
 	for _, a := range s.clients {
-		a.sendJSONLocked(api.FrameStatus, t.event)
+		a.sendLocked(jsonFrame(api.FrameStatus, t.event))
 	}
 	close(t.done)
 	watched := len(s.clients) > 0

@@ -181,16 +181,13 @@ func (s *Server) attachment(r *http.Request) (*host.Attachment, error) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), api.AttachProtocol) {
 		return nil, api.NewError(api.BadRequest, "attach needs the header Upgrade: "+api.AttachProtocol)
 	}
-	cols, err := number(r, "cols", 0)
-	if err != nil {
-		return nil, err
+	o := host.AttachOptions{Raw: flag(r, "raw"), Back: flag(r, "back")}
+	for name, side := range map[string]*int{"cols": &o.Size.Cols, "rows": &o.Size.Rows, "width": &o.Size.Width, "height": &o.Size.Height} {
+		n, err := number(r, name, 0)
+		if err != nil {
+			return nil, err
+		}
+		*side = int(n)
 	}
-	rows, err := number(r, "rows", 0)
-	if err != nil {
-		return nil, err
-	}
-	return s.host.Attach(c, r.PathValue("target"), host.AttachOptions{
-		Size: api.AttachSize{Cols: int(cols), Rows: int(rows)},
-		Raw:  flag(r, "raw"),
-	})
+	return s.host.Attach(c, r.PathValue("target"), o)
 }
