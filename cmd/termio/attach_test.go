@@ -3,19 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"termio/internal/api"
 	"termio/internal/pty"
+	"termio/internal/termtest"
 	"termio/internal/vt"
 )
 
@@ -68,84 +66,39 @@ func (p *place) termio(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// An outer is a person's terminal with an attach in it. What is written to it goes
-// into a screen, which knows its modes as a terminal would.
-type outer struct {
-	t      *testing.T
-	master *os.File
-	fd     int
-	screen *vt.Screen
-	raw    []byte // all that was written to it
-	shell  pty.Proc
-}
+// An outer is a person's terminal with an attach in it, started from a shell.
+type outer struct{ *termtest.Outer }
 
 // attach starts `termio attach` from a shell on a terminal of its own. The shell
 // tells the exit code, then waits for a key.
 func (p *place) attach(size pty.Size, args ...string) *outer {
 	p.t.Helper()
-	fd, err := pty.Open(size)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	argv := append([]string{"/bin/sh", "-c", `termio attach "$@"; echo "code=$?."; read x`, "sh"}, args...)
-	shell, err := pty.Start(fd, pty.Command{Argv: argv, Env: p.env, Dir: p.dir, Size: size})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	o := &outer{
-		t: p.t, fd: fd, shell: shell, master: os.NewFile(uintptr(fd), "outer"),
-		screen: vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)}),
-	}
-	p.t.Cleanup(func() { _ = o.master.Close() })
-	return o
+	return &outer{termtest.OpenOuter(p.t, size, pty.Command{Argv: argv, Env: p.env, Dir: p.dir})}
 }
 
-// until reads what is written to the terminal until the screen is as wanted.
-func (o *outer) until(what string, want func() bool) {
-	o.t.Helper()
-	if err := o.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		o.t.Fatal(err)
-	}
-	buf := make([]byte, 64<<10)
-	for !want() {
-		n, err := o.master.Read(buf)
-		o.raw = append(o.raw, buf[:n]...)
-		_, _ = o.screen.Write(buf[:n])
-		if err != nil {
-			o.t.Fatalf("waiting for %s: %v\nthe screen is\n%s\nall that came: %q", what, err, strings.Join(o.screen.Text(), "\n"), o.raw)
-		}
-	}
-}
-
-// shows waits for a text on the screen, in one line or over several.
-func (o *outer) shows(text string) {
-	o.t.Helper()
-	o.until(strconv.Quote(text), func() bool { return strings.Contains(strings.Join(o.screen.Text(), ""), text) })
-}
-
-func (o *outer) types(s string) {
-	o.t.Helper()
-	if _, err := io.WriteString(o.master, s); err != nil {
-		o.t.Fatal(err)
-	}
+// screen is a session's screen as the daemon has it.
+func (p *place) screen(link string) *vt.Screen {
+	p.t.Helper()
+	return termtest.Snapshot(p.t, p.home, p.dir, link)
 }
 
 // processes are the attach's two: the guard, and the one that passes bytes.
 func (o *outer) processes() (guard, second int) {
-	o.t.Helper()
-	members, err := pty.Members(o.shell.PID)
+	o.T.Helper()
+	members, err := pty.Members(o.Proc.PID)
 	if err != nil || len(members) != 3 {
-		o.t.Fatalf("%+v, %v", members, err)
+		o.T.Fatalf("%+v, %v", members, err)
 	}
 	return members[1].PID, members[2].PID
 }
 
 // ends waits for the attach's end and gives its exit code, as a shell has it.
 func (o *outer) ends() int {
-	o.t.Helper()
+	o.T.Helper()
 	code := -1
-	o.until("the exit code", func() bool {
-		_, tail, ok := strings.Cut(string(o.raw), "code=") // the screen may have been cleared since
+	o.Until("the exit code", func() bool {
+		_, tail, ok := strings.Cut(string(o.Raw), "code=") // the screen may have been cleared since
 		if ok {
 			_, err := fmt.Sscanf(tail, "%d.", &code)
 			ok = err == nil
@@ -157,34 +110,16 @@ func (o *outer) ends() int {
 
 // isRestored checks that the terminal is as a shell wants it, then ends the shell.
 func (o *outer) isRestored() {
-	o.t.Helper()
-	defer o.leave()
-	if got, want := o.screen.Modes(), vt.New(vt.Options{Cols: 80, Rows: 24}).Modes(); got != want {
-		o.t.Errorf("the terminal's modes are %+v, want %+v", got, want)
+	o.T.Helper()
+	defer o.Leave()
+	if got, want := o.Screen.Modes(), vt.New(vt.Options{Cols: 80, Rows: 24}).Modes(); got != want {
+		o.T.Errorf("the terminal's modes are %+v, want %+v", got, want)
 	}
-	if o.screen.AltScreen() {
-		o.t.Error("the terminal shows its other screen")
+	if o.Screen.AltScreen() {
+		o.T.Error("the terminal shows its other screen")
 	}
-	if modes, err := pty.GetModes(o.fd); err != nil || !modes.Canonical || !modes.Echo || !modes.Signals {
-		o.t.Errorf("the line's modes are %+v, %v", modes, err)
-	}
-}
-
-// leave ends the shell and waits for its end, which hangs the terminal up.
-func (o *outer) leave() {
-	o.t.Helper()
-	o.types("\n")
-	if err := o.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		o.t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, o.master); !errors.Is(err, syscall.EIO) {
-		o.t.Fatalf("the shell does not end: %v", err)
-	}
-	var status syscall.WaitStatus
-	for {
-		if _, err := syscall.Wait4(o.shell.PID, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
-			return
-		}
+	if modes, err := pty.GetModes(o.FD); err != nil || !modes.Canonical || !modes.Echo || !modes.Signals {
+		o.T.Errorf("the line's modes are %+v, %v", modes, err)
 	}
 }
 
@@ -197,20 +132,20 @@ func TestAttach(t *testing.T) {
 	for name, key := range map[string]string{"legacy": "\x1c", "kitty": "\x1b[92;5u", "modifyOtherKeys": "\x1b[27;5;92~"} {
 		t.Run(name, func(t *testing.T) {
 			o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-			o.t = t
-			o.shows("ready")
-			if !o.screen.AltScreen() || o.screen.Modes() == vt.New(vt.Options{Cols: 80, Rows: 24}).Modes() {
+			o.T = t
+			o.Shows("ready")
+			if !o.Screen.AltScreen() || o.Screen.Modes() == vt.New(vt.Options{Cols: 80, Rows: 24}).Modes() {
 				t.Error("the program's modes have not reached the terminal")
 			}
-			o.types(name + "\x03\x1b[A\x1b[200~a\x1cb\x1b[201~\x1b[<0;1;1M\x1b[I")
-			o.shows(name + "^C^[[A^[[200~a^\\b^[[201~^[[<0;1;1M^[[I")
-			o.types(key)
+			o.Types(name + "\x03\x1b[A\x1b[200~a\x1cb\x1b[201~\x1b[<0;1;1M\x1b[I")
+			o.Shows(name + "^C^[[A^[[200~a^\\b^[[201~^[[<0;1;1M^[[I")
+			o.Types(key)
 			if code := o.ends(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
 			o.isRestored()
-			if !slices.ContainsFunc(o.screen.Text(), func(s string) bool { return strings.HasPrefix(s, "[detached from ") }) {
-				t.Errorf("the screen is\n%s", strings.Join(o.screen.Text(), "\n"))
+			if !slices.ContainsFunc(o.Screen.Text(), func(s string) bool { return strings.HasPrefix(s, "[detached from ") }) {
+				t.Errorf("the screen is\n%s", strings.Join(o.Screen.Text(), "\n"))
 			}
 		})
 	}
@@ -241,8 +176,8 @@ func TestAttachGivesTheTerminalBack(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-			o.t = t
-			o.shows("ready")
+			o.T = t
+			o.Shows("ready")
 			pid, other := o.processes()
 			if tt.whom == second {
 				pid = other
@@ -254,7 +189,7 @@ func TestAttachGivesTheTerminalBack(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}
 			// Where the guard is gone the shell may be there first.
-			o.until("the terminal's modes", func() bool { return strings.Contains(string(o.raw), "\x1b[999;1H\r\n") })
+			o.Until("the terminal's modes", func() bool { return strings.Contains(string(o.Raw), "\x1b[23;0t\x1b[999;1H") })
 			o.isRestored()
 		})
 	}
@@ -269,21 +204,18 @@ func TestAttachSize(t *testing.T) {
 	p := newPlace(t)
 	link := p.termio("sessions", "run", "--cwd", ".", `echo re''ady; while read x; do stty size; done`)
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-	o.shows("ready")
-	o.types("\r")
-	o.shows("30 100")
-	if err := pty.SetSize(o.fd, pty.Size{Cols: 90, Rows: 20}); err != nil {
-		t.Fatal(err)
-	}
-	o.screen.Resize(90, 20)
-	o.until("the new size", func() bool {
-		if strings.Contains(strings.Join(o.screen.Text(), "\n"), "20 90") {
+	o.Shows("ready")
+	o.Types("\r")
+	o.Shows("30 100")
+	o.Resize(90, 20)
+	o.Until("the new size", func() bool {
+		if strings.Contains(strings.Join(o.Screen.Text(), "\n"), "20 90") {
 			return true
 		}
-		o.types("\r") // asks again
+		o.Types("\r") // asks again
 		return false
 	})
-	o.types("\x1c")
+	o.Types("\x1c")
 	o.ends()
 	o.isRestored()
 }
@@ -293,9 +225,9 @@ func TestAttachSurvivesTheHost(t *testing.T) {
 	p := newPlace(t)
 	link := p.termio("sessions", "run", "--cwd", ".", "echo re''ady; stty -echo; cat -v")
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-	o.shows("ready")
-	o.types("before\r")
-	o.shows("before")
+	o.Shows("ready")
+	o.Types("before\r")
+	o.Shows("before")
 	status := p.termio("daemon", "status")
 	var keeper, host int
 	for line := range strings.SplitSeq(status, "\n") {
@@ -309,10 +241,10 @@ func TestAttachSurvivesTheHost(t *testing.T) {
 	}
 	// What is typed in the very moment of its death may be lost with it; when the
 	// next one's picture is there, nothing is.
-	o.until("the picture of the next host", func() bool { return strings.Count(string(o.raw), "\x1b[H\x1b[2J") == 2 })
-	o.types("after\r")
-	o.shows("after")
-	o.types("\x1c")
+	o.Until("the picture of the next host", func() bool { return strings.Count(string(o.Raw), "\x1b[H\x1b[2J") == 2 })
+	o.Types("after\r")
+	o.Shows("after")
+	o.Types("\x1c")
 	if code := o.ends(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -324,13 +256,13 @@ func TestAttachToWhatEnds(t *testing.T) {
 	p := newPlace(t)
 	link := p.termio("sessions", "run", "--cwd", ".", "echo re''ady; cat")
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-	o.shows("ready")
+	o.Shows("ready")
 	p.termio("sessions", "close", link)
 	if code := o.ends(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	o.isRestored()
-	if text := strings.Join(o.screen.Text(), "\n"); !strings.Contains(text, "[echo re''ady; cat was closed]") {
+	if text := strings.Join(o.Screen.Text(), "\n"); !strings.Contains(text, "[session closed: echo re''ady; cat]") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
@@ -341,16 +273,16 @@ func TestAttachHidesQueries(t *testing.T) {
 	p := newPlace(t)
 	link := p.termio("sessions", "run", "--cwd", ".", `stty raw -echo; echo re''ady; head -c1 >/dev/null; printf 'one\033[ctwo\033[6nthree\033]11;?\007four'; exec cat -v`)
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-	o.shows("ready")
-	o.types("x")
-	o.shows("onetwothreefour")
-	o.shows("rgb:") // the answer that the program got, from the host
+	o.Shows("ready")
+	o.Types("x")
+	o.Shows("onetwothreefour")
+	o.Shows("rgb:") // the answer that the program got, from the host
 	for _, query := range []string{"\x1b[c", "\x1b[6n", "\x1b]11;?"} {
-		if strings.Contains(string(o.raw), query) {
+		if strings.Contains(string(o.Raw), query) {
 			t.Errorf("the terminal was asked %q", query)
 		}
 	}
-	o.types("\x1c")
+	o.Types("\x1c")
 	o.ends()
 	o.isRestored()
 }
@@ -365,15 +297,15 @@ func TestAttachRefused(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, "nothing-like-it")
-	if code := o.ends(); code != 1 || !strings.Contains(string(o.raw), "error: ") {
-		t.Errorf("exit code %d: %q", code, o.raw)
+	if code := o.ends(); code != 1 || !strings.Contains(string(o.Raw), "error: ") {
+		t.Errorf("exit code %d: %q", code, o.Raw)
 	}
 	o.isRestored()
 
 	p.env = append(p.env, "TERMIO_SESSION="+strings.TrimPrefix(link, api.LinkPrefix))
 	o = p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-	if code := o.ends(); code != 1 || !strings.Contains(string(o.raw), "cannot show itself") {
-		t.Errorf("exit code %d: %q", code, o.raw)
+	if code := o.ends(); code != 1 || !strings.Contains(string(o.Raw), "cannot show itself") {
+		t.Errorf("exit code %d: %q", code, o.Raw)
 	}
 	o.isRestored()
 }
@@ -384,9 +316,9 @@ func TestSendMeetsADraft(t *testing.T) {
 	p.env = append(p.env, "TERMIO_DEMO_SPEED=20")
 	link := p.termio("sessions", "spawn", "--agent", "demo", "--cwd", ".", "--wait", "[[say ready]]")
 	o := p.attach(pty.Size{Cols: 100, Rows: 30}, link)
-	o.shows("ready")
-	o.types("half a thought")
-	o.shows("half a thought")
+	o.Shows("ready")
+	o.Types("half a thought")
+	o.Shows("half a thought")
 	send := func(args ...string) (string, error) {
 		cmd := exec.Command("termio", append([]string{"sessions", "send", link, "--json"}, args...)...)
 		cmd.Dir, cmd.Env = p.dir, p.env
@@ -402,7 +334,7 @@ func TestSendMeetsADraft(t *testing.T) {
 	if out, err := send("[[say forced]]", "--force", "--wait"); err != nil || !strings.Contains(out, `"status":"done"`) {
 		t.Errorf("%v: %s", err, out)
 	}
-	o.types("\x1c")
+	o.Types("\x1c")
 	o.ends()
 	o.isRestored()
 }

@@ -2,18 +2,18 @@ package cli
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
 	"termio/internal/api"
 	"termio/internal/client"
@@ -27,47 +27,121 @@ var (
 	errHungUp    = errors.New("the terminal hung up")
 )
 
-// attachTerminal is the second process of an attach: it passes bytes between the
-// terminal and the session until one of them, or the person, has had enough.
-func (a *App) attachTerminal(ctx context.Context, target string, key detachKey) error {
-	if err := unix.SetNonblock(fromGuardFD, true); err != nil { // so that a read of it can be ended
-		return fmt.Errorf("open the guard's pipe: %w", err)
-	}
-	toGuard, fromGuard := os.NewFile(toGuardFD, "to guard"), os.NewFile(fromGuardFD, "from guard")
-	defer toGuard.Close()
-	defer fromGuard.Close()
-	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTOU)
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
+// noticeAfter is how long the link is down before the person is told: a host that is
+// replaced is back before that.
+const noticeAfter = 700 * time.Millisecond
 
-	c, err := a.dial(ctx, true)
+// sit is the second process of an attach: it passes bytes between the terminal and
+// the session until one of them, or the person, has had enough.
+func (a *App) sit(ctx context.Context, target string, key detachKey) error {
+	guard, err := a.openGuard()
 	if err != nil {
 		return err
 	}
-	size := a.terminalSize()
-	at, err := c.Attach(ctx, target, client.AttachOptions{Size: size, Raw: true})
+	defer guard.close()
+	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTOU)
+	ctx, end := context.WithCancelCause(ctx)
+	s := &sitting{
+		app: a, end: end, key: key, posts: newPosts(),
+		terminal: &outerTerminal{in: a.In, out: a.Out, saved: guard.saved},
+	}
+	s.display = newDisplay(a.Out, s.terminal.size, !a.colours(a.Out))
+	var watchers sync.WaitGroup
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH, syscall.SIGCONT)
+	watchers.Go(func() { s.watchSignals(ctx, signals) })
+	watchers.Go(func() {
+		guard.await()
+		end(errGuardGone)
+	})
+	err = s.attach(ctx, target, guard)
+	signal.Stop(signals)
+	end(nil)
+	guard.close()
+	watchers.Wait()
+	return err
+}
+
+// guardLink is the second process's end of the pipes.
+type guardLink struct {
+	to, from *os.File
+	saved    unix.Termios
+}
+
+// openGuard takes the guard's pipes, and what it says first.
+func (a *App) openGuard() (*guardLink, error) {
+	for _, fd := range []int{toGuardFD, fromGuardFD} {
+		// A daemon that is started from here must not have them, or the guard would
+		// wait for its end.
+		unix.CloseOnExec(fd)
+	}
+	if err := unix.SetNonblock(fromGuardFD, true); err != nil { // so that a read of it can be ended
+		return nil, fmt.Errorf("open the guard's pipe: %w", err)
+	}
+	g := &guardLink{to: os.NewFile(toGuardFD, "to guard"), from: os.NewFile(fromGuardFD, "from guard")}
+	if err := binary.Read(g.from, binary.NativeEndian, &g.saved); err != nil {
+		return nil, fmt.Errorf("read the terminal's modes from the guard: %w", err)
+	}
+	return g, nil
+}
+
+// say tells the guard a line; false if it is gone.
+func (g *guardLink) say(line string) bool {
+	_, err := fmt.Fprintln(g.to, line)
+	return err == nil
+}
+
+// await waits for the guard's end, or for close.
+func (g *guardLink) await() {
+	var b [1]byte
+	_, _ = g.from.Read(b[:])
+}
+
+func (g *guardLink) close() { _, _ = g.to.Close(), g.from.Close() }
+
+// sitting is one attach.
+type sitting struct {
+	app      *App
+	terminal *outerTerminal
+	display  *display
+	posts    *posts
+	key      detachKey
+	end      context.CancelCauseFunc
+
+	// The goroutine's that reads the attach, until run returns.
+	title   string
+	leads   bool
+	unheard *time.Timer // tells the person that the link is down
+}
+
+// attach finds the session and shows it.
+func (s *sitting) attach(ctx context.Context, target string, guard *guardLink) error {
+	at, hello, err := s.connect(ctx, target)
+	if why := context.Cause(ctx); err != nil && why != nil {
+		if errors.Is(why, errGuardGone) {
+			s.terminal.giveBackLate(false)
+		}
+		return errPrinted // before there was anything to see, or to say
+	}
 	if err != nil {
 		return err
 	}
 	defer at.Close()
-	hello, err := a.hello(at)
-	if err != nil {
+	if err := s.terminal.set(s.terminal.raw()); err != nil {
 		return err
 	}
-	saved, err := term.MakeRaw(int(a.In.Fd()))
-	if err != nil {
-		return fmt.Errorf("put the terminal into raw mode: %w", err)
+	if !guard.say(drawnWord) {
+		s.terminal.giveBackLate(false)
+		return nil
 	}
-	if _, err := fmt.Fprintln(toGuard, rawWord); err != nil {
-		restoreTerminal(a.In, a.Out, saved)
-		return nil // the guard is gone already
-	}
-	s := &terminalAttach{a: a, at: at, end: end, key: key, title: hello.Title}
-	why := s.run(ctx, fromGuard)
+	s.terminal.takeOver()
+	s.title, s.leads = hello.Title, hello.Leader
+	s.display.sized(api.AttachSize{Cols: hello.Cols, Rows: hello.Rows})
+	why := s.run(ctx, at)
 	word, ok := s.lastWord(why, hello)
 	// A guard that is just being killed may still have its pipe open.
-	if _, err := fmt.Fprintln(toGuard, word); err != nil || errors.Is(why, errGuardGone) {
-		restoreTerminal(a.In, a.Out, saved)
+	if heard := guard.say(word); !heard || errors.Is(why, errGuardGone) {
+		s.terminal.giveBackLate(true)
 	}
 	if !ok {
 		return errPrinted
@@ -75,17 +149,27 @@ func (a *App) attachTerminal(ctx context.Context, target string, key detachKey) 
 	return nil
 }
 
-// terminalSize is the size of the person's terminal.
-func (a *App) terminalSize() api.AttachSize {
-	ws, err := unix.IoctlGetWinsize(int(a.Out.Fd()), unix.TIOCGWINSZ)
+// connect attaches, reads the session's introduction, and refuses one that would show
+// a session inside itself.
+func (s *sitting) connect(ctx context.Context, target string) (*client.Attach, api.AttachHello, error) {
+	var h api.AttachHello
+	c, err := s.app.dial(ctx, true)
 	if err != nil {
-		return api.AttachSize{}
+		return nil, h, err
 	}
-	return api.AttachSize{Cols: int(ws.Col), Rows: int(ws.Row), Width: int(ws.Xpixel), Height: int(ws.Ypixel)}
+	defer s.app.hintVersions() // standard error is no terminal here, but goes to one
+	at, err := c.Attach(ctx, target, client.AttachOptions{Size: s.terminal.size(), Raw: true, Lost: s.lost})
+	if err != nil {
+		return nil, h, err
+	}
+	if h, err = s.app.hello(at); err != nil {
+		_ = at.Close()
+		return nil, h, err
+	}
+	return at, h, nil
 }
 
-// hello reads the session's introduction, and refuses one that would show a
-// session inside itself.
+// hello reads the introduction.
 func (a *App) hello(at *client.Attach) (api.AttachHello, error) {
 	var h api.AttachHello
 	f, err := at.Read()
@@ -105,113 +189,135 @@ func (a *App) hello(at *client.Attach) (api.AttachHello, error) {
 	return h, nil
 }
 
-// terminalAttach is one attach while the terminal is raw.
-type terminalAttach struct {
-	a     *App
-	at    *client.Attach
-	end   context.CancelCauseFunc
-	key   detachKey
-	title string // as the last hello had it; the output's goroutine's own until run returns
-}
-
-// run passes bytes until something ends the attach, and says what. When it
-// returns, all its goroutines have.
-func (s *terminalAttach) run(ctx context.Context, fromGuard *os.File) error {
-	// Keep the title, and move what is on the screen up into its history: the
-	// session's picture clears the screen.
-	_, _ = io.WriteString(s.a.Out, "\x1b[22;2t\x1b[999;1H"+strings.Repeat("\n", s.a.terminalSize().Rows))
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH)
-	defer signal.Stop(signals)
+// run passes bytes until something ends the attach, and says what. When it returns,
+// all its goroutines have.
+func (s *sitting) run(ctx context.Context, at *client.Attach) error {
 	stopInput, wake, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer stopInput.Close()
-
 	var wg sync.WaitGroup
-	wg.Go(func() { s.end(s.output()) })
-	wg.Go(func() { s.end(s.input(stopInput)) })
-	wg.Go(func() { s.watchSignals(ctx, signals) })
-	wg.Go(func() {
-		var b [1]byte
-		if _, err := fromGuard.Read(b[:]); errors.Is(err, io.EOF) {
-			s.end(errGuardGone)
-		}
-	})
+	wg.Go(func() { s.end(s.output(at)) })
+	wg.Go(func() { s.end(s.input(ctx, stopInput)) })
+	wg.Go(func() { s.endBy(s.posts.send(ctx, at)) })
+	wg.Go(func() { s.endBy(s.display.run(ctx)) })
 	<-ctx.Done()
-	_ = s.at.Close()
+	if errors.Is(context.Cause(ctx), errDetach) {
+		s.posts.flush()
+	}
+	_ = at.Close()
 	_ = wake.Close()
-	_ = fromGuard.Close()
 	wg.Wait()
+	s.display.close()
 	return context.Cause(ctx)
 }
 
-// watchSignals passes size changes on and ends the attach for the others.
-func (s *terminalAttach) watchSignals(ctx context.Context, signals <-chan os.Signal) {
-	if err := s.at.Lead(); err != nil { // a terminal shows no other size than its own
-		return
+// endBy ends the attach for an error.
+func (s *sitting) endBy(err error) {
+	if err != nil {
+		s.end(err)
 	}
+}
+
+// watchSignals passes size changes on and ends the attach for what asks for its end.
+func (s *sitting) watchSignals(ctx context.Context, signals <-chan os.Signal) {
 	for {
 		select {
 		case sig := <-signals:
-			if sig != syscall.SIGWINCH {
+			switch sig {
+			case syscall.SIGWINCH:
+			case syscall.SIGCONT: // who stopped us may have had the terminal meanwhile
+				_ = s.terminal.set(s.terminal.raw())
+			default:
 				s.end(errSignalled)
 				return
 			}
-			if size := s.a.terminalSize(); size.Cols > 0 {
-				_ = s.at.Resize(size)
-			}
+			s.posts.resized(s.terminal.size())
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// output writes what the session shows.
-func (s *terminalAttach) output() error {
+// lost notes that the link is down. The person is told if it stays so.
+func (s *sitting) lost(since time.Time) {
+	text := fmt.Sprintf("[link down since %s; keys are kept, the session goes on]", since.Format(time.TimeOnly))
+	s.unheard = time.AfterFunc(noticeAfter, func() { s.display.notice(text) })
+}
+
+// output shows what the session shows.
+func (s *sitting) output(at *client.Attach) error {
+	defer s.found()
 	for {
-		f, err := s.at.Read()
+		f, err := at.Read()
 		if err != nil {
 			return err
 		}
+		const seq = 8
 		switch f.Kind {
-		case api.FrameSnapshot, api.FrameOutput:
-			const seq = 8
-			if len(f.Payload) < seq {
-				continue
+		case api.FrameSnapshot:
+			if len(f.Payload) >= seq {
+				err = s.display.snapshot(f.Payload[seq:])
 			}
-			if _, err := s.a.Out.Write(f.Payload[seq:]); err != nil {
-				return errHungUp
+		case api.FrameOutput:
+			if len(f.Payload) >= seq {
+				err = s.display.output(f.Payload[seq:])
+			}
+		case api.FrameSize:
+			var z api.AttachSize
+			if json.Unmarshal(f.Payload, &z) == nil {
+				s.leads = z.Leader
+				s.display.sized(z)
 			}
 		case api.FrameHello:
-			// The next host: it knows of no leader yet.
-			var h api.AttachHello
-			if json.Unmarshal(f.Payload, &h) == nil && h.Title != "" {
-				s.title = h.Title
-			}
-			if err := s.at.Lead(); err != nil {
-				return err
-			}
+			s.backAgain(f.Payload)
 		case api.FrameEnd:
 			var e api.AttachEnd
 			if err := json.Unmarshal(f.Payload, &e); err != nil {
 				return fmt.Errorf("read the attach's end: %w", err)
 			}
-			return ended(e.Reason)
+			return ended(e)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// ended is the daemon's reason for the end of an attach.
-type ended string
+// found notes that the link is there.
+func (s *sitting) found() {
+	if s.unheard != nil {
+		s.unheard.Stop()
+	}
+}
 
-func (e ended) Error() string { return string(e) }
+// backAgain takes the hello of the next host, which does not know who led.
+func (s *sitting) backAgain(payload []byte) {
+	s.found()
+	var h api.AttachHello
+	if json.Unmarshal(payload, &h) != nil {
+		return
+	}
+	if h.Title != "" {
+		s.title = h.Title
+	}
+	s.display.sized(api.AttachSize{Cols: h.Cols, Rows: h.Rows})
+	if s.leads && !h.Leader {
+		s.posts.leads()
+	}
+	s.leads = s.leads || h.Leader
+}
+
+// ended is the daemon's word for the end of an attach.
+type ended api.AttachEnd
+
+func (e ended) Error() string { return e.Reason }
 
 // input reads what the person types until stop has an end.
-func (s *terminalAttach) input(stop *os.File) error {
+func (s *sitting) input(ctx context.Context, stop *os.File) error {
 	d := detacher{key: s.key}
-	in, stopFd := int(s.a.In.Fd()), int(stop.Fd())
+	in, stopFd := int(s.terminal.in.Fd()), int(stop.Fd())
 	buf := make([]byte, 32<<10)
 	out := make([]byte, 0, len(buf)+maxSeq)
 	for {
@@ -239,9 +345,7 @@ func (s *terminalAttach) input(stop *os.File) error {
 		var detach bool
 		out, detach = d.scan(out[:0], buf[:n])
 		if len(out) > 0 {
-			if err := s.at.Input(out); err != nil {
-				return err
-			}
+			s.posts.typed(ctx, out)
 		}
 		if detach {
 			return errDetach
@@ -251,19 +355,20 @@ func (s *terminalAttach) input(stop *os.File) error {
 
 // lastWord is what the person is told once the terminal is theirs again, and
 // whether the attach came to a good end.
-func (s *terminalAttach) lastWord(why error, hello api.AttachHello) (word string, ok bool) {
-	title := clean(s.title)
+func (s *sitting) lastWord(why error, hello api.AttachHello) (word string, ok bool) {
+	const titleCells = 40
+	title := cutCells(clean(s.title), titleCells)
+	id, _ := api.ParseSessionID(strings.TrimPrefix(hello.Target, api.LinkPrefix))
 	var e ended
 	switch {
 	case errors.Is(why, errDetach), errors.Is(why, errSignalled), errors.Is(why, errGuardGone), errors.Is(why, errHungUp):
-		id, _ := api.ParseSessionID(strings.TrimPrefix(hello.Target, api.LinkPrefix))
 		return fmt.Sprintf("[detached from %s; termio attach %s goes back]", title, id.Short()), true
 	case !errors.As(why, &e):
-		return fmt.Sprintf("[detached from %s: %s]", title, clean(why.Error())), false
-	case e == "closed":
-		return fmt.Sprintf("[%s was closed]", title), true
-	case e == "exited":
-		return fmt.Sprintf("[%s has ended]", title), true
+		return fmt.Sprintf("[detached from %s: %s; termio attach %s goes back]", title, clean(why.Error()), id.Short()), false
+	case e.Reason != "closed" && e.Reason != "exited":
+		return fmt.Sprintf("[detached from %s: %s]", title, clean(e.Reason)), true
+	case e.Detail == "" || e.Detail == e.Reason:
+		return fmt.Sprintf("[session closed: %s]", title), true
 	}
-	return fmt.Sprintf("[detached from %s: %s]", title, clean(string(e))), true
+	return fmt.Sprintf("[session closed: %s: %s]", title, clean(e.Detail)), true
 }

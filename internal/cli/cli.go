@@ -134,7 +134,13 @@ func (a *App) Run(ctx context.Context, args []string) error {
 // tellVersions tells a person that the daemon is of another version than the
 // command that has just called it.
 func (a *App) tellVersions() {
-	if a.client == nil || a.json || !isTerminal(a.Err) {
+	if !a.json && isTerminal(a.Err) {
+		a.hintVersions()
+	}
+}
+
+func (a *App) hintVersions() {
+	if a.client == nil {
 		return
 	}
 	if v := a.client.DaemonVersion(); v != "" && v != config.Version {

@@ -31,6 +31,7 @@ func (a *App) branches() []branch {
 		{"open", "work", a.openCmd},
 		{"sessions", "work", a.sessionsCmd},
 		{"attach", "work", a.attachCmd},
+		{sitCommand, "work", a.sitCmd},
 		{"notify", "work", a.notifyCmd},
 		{"demo", "work", a.demoCmd},
 		{"agents", "agents", a.agentsCmd},

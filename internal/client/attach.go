@@ -22,6 +22,9 @@ const attachWithin = 15 * time.Second
 type AttachOptions struct {
 	Size api.AttachSize // the client's own; zero is a client that sets none
 	Raw  bool           // for an outer terminal: output without the queries that the host has answered already
+	// Lost is called, by the goroutine that reads, when the connection is gone;
+	// the hello that Read gives next says that it is back.
+	Lost func(since time.Time)
 }
 
 // An Attach is a live connection to one session's terminal. Read belongs to one
@@ -31,6 +34,7 @@ type AttachOptions struct {
 type Attach struct {
 	c      *Client
 	raw    bool
+	lost   func(time.Time)
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -60,7 +64,7 @@ var ErrDetached = errors.New("detached")
 
 // Attach connects to a session's terminal. The context bounds the whole attach.
 func (c *Client) Attach(ctx context.Context, target string, o AttachOptions) (*Attach, error) {
-	a := &Attach{c: c, target: target, raw: o.Raw, size: o.Size}
+	a := &Attach{c: c, target: target, raw: o.Raw, lost: o.Lost, size: o.Size}
 	a.changed = sync.NewCond(&a.mu)
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	l, err := a.connect(0)
@@ -80,7 +84,10 @@ func (a *Attach) connect(within time.Duration) (*link, error) {
 	q := url.Values{}
 	number(q, "cols", size.Cols)
 	number(q, "rows", size.Rows)
+	number(q, "width", size.Width)
+	number(q, "height", size.Height)
 	flag(q, "raw", a.raw)
+	flag(q, "back", a.raw && a.in != nil)
 	r, err := a.c.open(a.ctx, call{
 		route: api.RouteAttach, target: a.target, query: q, timeout: within, stream: true,
 		header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {api.AttachProtocol}},
@@ -145,10 +152,14 @@ func (a *Attach) reconnect() error {
 	if err := a.ended(); err != nil {
 		return err
 	}
-	l, err := again(a.ctx, time.Now().Add(a.c.attachWithin), a.connect)
+	since := time.Now()
+	if a.lost != nil {
+		a.lost(since)
+	}
+	l, err := again(a.ctx, since.Add(a.c.attachWithin), a.connect)
 	if err != nil {
 		if api.CodeOf(err) == api.Unavailable {
-			err = unavailable("the daemon went away and did not come back within %s: %v", a.c.attachWithin, err)
+			err = unavailable("the link is down since %s: the daemon went away and did not come back within %s: %v", since.Format(time.TimeOnly), a.c.attachWithin, err)
 		}
 		return a.fail(err)
 	}
