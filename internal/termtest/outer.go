@@ -148,6 +148,11 @@ func (o *Outer) HangsUp() {
 // the cursors; it is "" where they are equal. A wide character that an edge of the
 // rectangle cuts through is blank on the terminal.
 func Difference(want *vt.Screen, v vt.View, got *vt.Screen) string {
+	return difference(want, v, got, func(w, g vt.Cell) bool { return w == g })
+}
+
+// difference is Difference with a judge of which cells are equal.
+func difference(want *vt.Screen, v vt.View, got *vt.Screen, equal func(w, g vt.Cell) bool) string {
 	var diffs []string
 	for y := range v.Rows {
 		for x := range v.Cols {
@@ -155,7 +160,7 @@ func Difference(want *vt.Screen, v vt.View, got *vt.Screen) string {
 			if w.Width == 0 && x == 0 || w.Width == 2 && x == v.Cols-1 {
 				w.Text, w.Width = " ", 1
 			}
-			if g := got.Cell(x, vt.Row(y)); w != g {
+			if g := got.Cell(x, vt.Row(y)); !equal(w, g) {
 				diffs = append(diffs, fmt.Sprintf("column %d of row %d is %+v, want %+v", x, y, g, w))
 			}
 		}
@@ -165,6 +170,7 @@ func Difference(want *vt.Screen, v vt.View, got *vt.Screen) string {
 	}
 	w, g := want.Cursor(), got.Cursor()
 	w.X, w.Y = w.X-v.X, w.Y-v.Y
+	w.Style, g.Style, w.Pending, g.Pending = 0, 0, false, false
 	if w.Visible != g.Visible || w.Visible && w != g {
 		diffs = append(diffs, fmt.Sprintf("the cursor is %+v, want %+v", g, w))
 	}
