@@ -100,6 +100,8 @@ type AgentInfo struct {
 	HooksFile string   `json:"hooks_file,omitempty"` // the agent's own file that holds its hooks
 	Skill     string   `json:"skill,omitempty"`      // as Hooks
 	SkillFile string   `json:"skill_file,omitempty"`
+	Trust     string   `json:"trust,omitempty"`      // as Hooks: whether the person is on record as trusting them; absent where the agent asks for no such thing
+	TrustFile string   `json:"trust_file,omitempty"` // the agent's own file that records it
 }
 
 // AgentProblem is a manifest that does not load.
@@ -120,6 +122,7 @@ type AgentsReply struct {
 type Settings struct {
 	LiveStatus        *bool  `json:"live_status,omitempty"`     // hooks in the agents' own files
 	SessionControl    *bool  `json:"session_control,omitempty"` // `termio sessions` answers; the skill is installed once answered
+	HookTrust         *bool  `json:"hook_trust,omitempty"`      // the person trusts these hooks, for agents that ask for it
 	CommandLink       *bool  `json:"command_link,omitempty"`    // the command is linked on the PATH
 	DefaultAgent      string `json:"default_agent,omitempty"`
 	BypassPermissions *bool  `json:"bypass_permissions,omitempty"` // append each agent's permission bypass flag

@@ -28,7 +28,7 @@ var (
 		Multiple: true,
 	}
 	testSettings = Settings{
-		LiveStatus: new(true), SessionControl: new(false), CommandLink: new(true), DefaultAgent: "claudeCode",
+		LiveStatus: new(true), SessionControl: new(false), HookTrust: new(true), CommandLink: new(true), DefaultAgent: "claudeCode",
 		BypassPermissions: new(false), StalledAfterMS: 1_200_000, StalledLines: 5, HistoryLines: 10_000, CloseGraceMS: 2000, DetachKey: "ctrl-q",
 	}
 )
@@ -102,6 +102,7 @@ var goldens = []struct {
 		"claudeCode", "Claude Code", "claude", "claude", true, "/usr/bin/claude", "https://claude.com/claude-code", "builtin", "on",
 		[]string{"unknown key x"},
 		"/home/ada/.claude/settings.json", "off", "/home/ada/.claude/skills/termio/SKILL.md",
+		"off", "/home/ada/.claude/trusted.toml",
 	}}, []AgentProblem{{"/home/ada/.termio/config/agents/x.json", "/hooks/type", "unknown type"}}}},
 	{"settings-change-v1", SettingsChange{testSettings, []string{"command_link"}}},
 	{"settings-v1", SettingsReply{OKHead(), testSettings, "/home/ada/.termio/config/settings.json", []string{"hooks added to Claude Code"}, []string{"read only"}}},

@@ -232,6 +232,9 @@ func localAgents(env config.Env) api.AgentsReply {
 			ID: m.ID, Name: m.Name, Wire: m.Token(), Command: m.Command, Install: m.Install, Source: m.Source, Installed: m.IsShell(),
 			Hooks: s.Hooks, HooksFile: s.HooksFile, Skill: s.Skill, SkillFile: s.SkillFile,
 		}
+		if s.TrustFile != "" {
+			g.Trust, g.TrustFile = s.Trust, s.TrustFile
+		}
 		if path, err := exec.LookPath(m.Program()); err == nil && !m.IsShell() {
 			g.Installed, g.Path = true, path
 		}
@@ -264,7 +267,11 @@ func (e *examination) agents(v api.AgentsReply) {
 		}
 		found++
 		state, next := e.standing(g)
-		e.find("agent", state, next, "%s: %s, hooks %s, skill %s", g.Name, g.Path, g.Hooks, g.Skill)
+		hooks := g.Hooks
+		if g.TrustFile != "" && hooks == string(integrate.On) && g.Trust != string(integrate.On) {
+			hooks += " but not trusted"
+		}
+		e.find("agent", state, next, "%s: %s, hooks %s, skill %s", g.Name, g.Path, hooks, g.Skill)
 	}
 	switch {
 	case found == 0:

@@ -147,14 +147,15 @@ func (s setting) key() string {
 var settings = []setting{
 	{"live-status", 0, "on or off: hooks in the agents' own files tell their status"},
 	{"session-control", 1, "on or off: termio sessions answers, and agents get the skill"},
-	{"command-link", 2, "on or off: termio is linked on the PATH"},
-	{"default-agent", 3, "an agent of termio agents list"},
-	{"bypass-permissions", 4, "on or off: start agents with their flag that skips permissions"},
-	{"stalled-after", 5, "a duration: how long without progress counts as stalled (20m)"},
-	{"stalled-lines", 6, "a number: as few new transcript lines count as none (5)"},
-	{"history-lines", 7, "a number: lines of history kept for each session (10000)"},
-	{"close-grace", 8, "a duration: how long a closed session may take to end (2s)"},
-	{"detach-key", 9, `a chord that leaves an attach, or none (ctrl-\)`},
+	{"hook-trust", 2, "on or off: agents that ask whether you trust a hook are told that you trust these"},
+	{"command-link", 3, "on or off: termio is linked on the PATH"},
+	{"default-agent", 4, "an agent of termio agents list"},
+	{"bypass-permissions", 5, "on or off: start agents with their flag that skips permissions"},
+	{"stalled-after", 6, "a duration: how long without progress counts as stalled (20m)"},
+	{"stalled-lines", 7, "a number: as few new transcript lines count as none (5)"},
+	{"history-lines", 8, "a number: lines of history kept for each session (10000)"},
+	{"close-grace", 9, "a duration: how long a closed session may take to end (2s)"},
+	{"detach-key", 10, `a chord that leaves an attach, or none (ctrl-\)`},
 }
 
 func settingsHelp() string {

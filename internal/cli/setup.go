@@ -22,8 +22,9 @@ func (a *App) setupCmd() *cobra.Command {
 		Short: "Let agents report what they do and learn to drive sessions, or not",
 		Long: `Let agents report what they do, through hooks in their own settings, and learn to
 drive sessions, from a skill in their skill folders. At a terminal it shows which
-files would change and asks; --yes and --no answer without one. --no takes out
-again what --yes put there, and nothing else; termio sessions answers either way.`,
+files would change and asks; --yes and --no answer without one. Some agents run a
+hook only once you have said that you trust it: --yes says so of these. --no takes
+out again what --yes put there, and nothing else; termio sessions answers either way.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -46,6 +47,7 @@ again what --yes put there, and nothing else; termio sessions answers either way
 
 // setup asks if nobody has answered, and does what was answered.
 func (a *App) setup(ctx context.Context, c *client.Client, yes, no bool) error {
+	trust := &yes
 	if !yes && !no {
 		agents, err := c.Agents(ctx)
 		if err != nil {
@@ -60,8 +62,11 @@ func (a *App) setup(ctx context.Context, c *client.Client, yes, no bool) error {
 			fmt.Fprintln(a.Err, "nothing was changed")
 			return nil
 		}
+		if trust, err = a.trustQuestion(agents.Agents, yes); err != nil {
+			return err
+		}
 	}
-	change, err := setupChange(ctx, c, yes)
+	change, err := setupChange(ctx, c, yes, trust)
 	if err != nil {
 		return err
 	}
@@ -98,6 +103,26 @@ that out again. These files would be changed:
 	table(a.Err, 0, nil, rows, func(_, _ int, cell string) string { return cell })
 }
 
+// trustQuestion asks whether agents that want to know may be told that the person
+// trusts these hooks; nil is for them to ask themselves.
+func (a *App) trustQuestion(agents []api.AgentInfo, yes bool) (*bool, error) {
+	var names, files []string
+	for _, s := range standings(agents) {
+		if s.TrustFile != "" {
+			names, files = append(names, clean(s.Name)), append(files, clean(a.homely(s.TrustFile)))
+		}
+	}
+	if !yes || len(names) == 0 {
+		return nil, nil
+	}
+	word, err := a.ask(fmt.Sprintf(`%s runs a hook only once you have said that you trust it. Say so of these, in
+%s? yes, or Enter to be asked by the agent itself at its next start: `, strings.Join(names, " and "), strings.Join(files, " and ")))
+	if err != nil || word != "yes" && word != "y" {
+		return nil, err
+	}
+	return &yes, nil
+}
+
 // ask asks the person a question and gives the answer in lower case; "" is
 // Enter, or the end of what can be read.
 func (a *App) ask(question string) (string, error) {
@@ -113,15 +138,16 @@ func (a *App) ask(question string) (string, error) {
 
 // setupChange is what an answer sets. A no forgets that the skill was wanted, so
 // that termio sessions goes on answering; that somebody switched it off stays.
-func setupChange(ctx context.Context, c *client.Client, yes bool) (api.SettingsChange, error) {
+func setupChange(ctx context.Context, c *client.Client, yes bool, trust *bool) (api.SettingsChange, error) {
 	change := api.SettingsChange{Settings: api.Settings{LiveStatus: &yes}}
 	if yes {
-		change.SessionControl = &yes
+		change.SessionControl, change.HookTrust = &yes, trust
 		return change, nil
 	}
+	change.Unset = []string{"hook_trust"}
 	was, err := c.Settings(ctx)
 	if on := was.Settings.SessionControl; err == nil && (on == nil || *on) {
-		change.Unset = []string{"session_control"}
+		change.Unset = append(change.Unset, "session_control")
 	}
 	return change, err
 }
@@ -134,6 +160,8 @@ type standing struct {
 	HooksFile string `json:"hooks_file,omitempty"`
 	Skill     string `json:"skill"`
 	SkillFile string `json:"skill_file,omitempty"`
+	Trust     string `json:"trust,omitempty"` // as Hooks; absent where the agent asks for none
+	TrustFile string `json:"trust_file,omitempty"`
 }
 
 // standings are the installed agents that have files to change.
@@ -141,7 +169,7 @@ func standings(agents []api.AgentInfo) []standing {
 	all := []standing{}
 	for _, g := range agents {
 		if g.Installed && (g.HooksFile != "" || g.SkillFile != "") {
-			all = append(all, standing{g.ID, g.Name, g.Hooks, g.HooksFile, g.Skill, g.SkillFile})
+			all = append(all, standing{g.ID, g.Name, g.Hooks, g.HooksFile, g.Skill, g.SkillFile, g.Trust, g.TrustFile})
 		}
 	}
 	return all

@@ -147,7 +147,7 @@ func (u *uninstall) run(ctx context.Context, purge bool) error {
 
 // switchNames are the settings that other programs' files depend on. They are taken
 // back, not switched off: whoever installs again is asked again.
-var switchNames = []string{"live_status", "session_control", "command_link"}
+var switchNames = []string{"live_status", "hook_trust", "session_control", "command_link"}
 
 // throughDaemon has the daemon take its things out, and stops it.
 func (u *uninstall) throughDaemon(ctx context.Context) error {

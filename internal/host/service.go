@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +75,9 @@ func (h *Host) Agents() (api.AgentsReply, error) {
 		}
 		s := h.files.Standing(m)
 		i.Hooks, i.HooksFile, i.Skill, i.SkillFile = s.Hooks, s.HooksFile, s.Skill, s.SkillFile
+		if s.TrustFile != "" {
+			i.Trust, i.TrustFile = s.Trust, s.TrustFile
+		}
 		i.Warnings = append(i.Warnings, s.Notes...)
 		reply.Agents = append(reply.Agents, i)
 	}
@@ -88,6 +92,13 @@ func (h *Host) Settings() (api.SettingsReply, error) {
 	r := api.SettingsReply{Head: api.OKHead(), Settings: h.set.get(h.env.SettingsFile, h.log), File: h.env.SettingsFile}
 	if err := h.set.trouble(); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%v; until it is mended the last good settings are in force, or the defaults", err))
+	}
+	if s := r.Settings.LiveStatus; s != nil && *s {
+		for _, m := range h.catalogue().All() {
+			if _, notes, err := h.files.Hooks(m); err == nil && h.installed(m) {
+				r.Warnings = append(r.Warnings, notes...)
+			}
+		}
 	}
 	return r, nil
 }
@@ -107,9 +118,14 @@ func (h *Host) Set(c api.SettingsChange) (api.SettingsReply, error) {
 	if err != nil {
 		return api.SettingsReply{}, asAPI(api.BadRequest, "change the settings", err)
 	}
-	reply, err := h.Settings()
 	r := h.applySwitches(c)
-	reply.Done, reply.Warnings = r.Done, append(reply.Warnings, r.Warnings...)
+	reply, err := h.Settings() // as it is now: what a switch has put right is no warning
+	for _, w := range r.Warnings {
+		if !slices.Contains(reply.Warnings, w) {
+			reply.Warnings = append(reply.Warnings, w)
+		}
+	}
+	reply.Done = r.Done
 	return reply, err
 }
 

@@ -13,14 +13,17 @@ import (
 
 // switchesOf are the answers of settings that other programs' files depend on.
 func switchesOf(s api.Settings) integrate.Switches {
-	return integrate.Switches{Hooks: s.LiveStatus, Skill: s.SessionControl, Link: s.CommandLink}
+	return integrate.Switches{Hooks: s.LiveStatus, Trust: s.HookTrust, Skill: s.SessionControl, Link: s.CommandLink}
 }
 
 // applySwitches brings other programs' files in line with what was just set. A
 // switch that was taken back leaves nothing of its own behind.
 func (h *Host) applySwitches(c api.SettingsChange) integrate.Report {
 	s := switchesOf(c.Settings)
-	for name, answer := range map[string]**bool{"live_status": &s.Hooks, "session_control": &s.Skill, "command_link": &s.Link} {
+	if s.Hooks != nil && *s.Hooks && s.Trust == nil { // said before there were hooks
+		s.Trust = h.set.get(h.env.SettingsFile, h.log).HookTrust
+	}
+	for name, answer := range map[string]**bool{"live_status": &s.Hooks, "hook_trust": &s.Trust, "session_control": &s.Skill, "command_link": &s.Link} {
 		if *answer == nil && slices.Contains(c.Unset, name) {
 			*answer = new(bool)
 		}

@@ -38,6 +38,9 @@ type target struct {
 	file string
 	mode fs.FileMode // of a file that we make
 	ed   hookEditor
+	// shared is set for a file in which the agent itself writes what we do: what is there
+	// before our first edit is its own, and changed where it stands.
+	shared bool
 	// idle is set for a file that the agent does not look into now: what is of ours
 	// in there is taken out.
 	idle bool
@@ -125,6 +128,11 @@ func (in *Installer) Hooks(m *agent.Manifest) (s State, notes []string, err erro
 			s = one
 		} else if s != one {
 			s = Stale
+		}
+	}
+	if s == On {
+		if note := in.trustNote(m); note != "" {
+			notes = append(notes, note)
 		}
 	}
 	return s, notes, nil
@@ -240,6 +248,9 @@ func (in *Installer) installed(t target, old []byte) ([]byte, record, error) {
 	base, rec := old, in.loadRecord(t.file)
 	if s == Off {
 		rec = record{File: t.file, Existed: old != nil}
+	} else if t.shared && len(rec.Undo) == 0 {
+		rec = record{File: t.file, Existed: true}
+		s = Off
 	} else if before, known := rec.undo(old); known {
 		base = before
 	} else if base, err = t.ed.uninstall(t.file, old); err != nil {

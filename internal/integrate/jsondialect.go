@@ -31,6 +31,11 @@ type jsonDialect struct {
 	// instead is the name of a file beside the manifest's, with its events bare, which
 	// the agent reads instead where there is one.
 	instead string
+	// trustIn is the name of a TOML file beside the hooks' own in which the agent keeps
+	// which of them its user trusts.
+	trustIn string
+	// alone is whether a member that the agent does not know makes it ignore the file.
+	alone bool
 }
 
 // offSwitch is a member, as a dotted path, that stops all hooks when it has that value.
@@ -49,9 +54,13 @@ var jsonDialects = map[string]jsonDialect{
 		neverAsync: []string{"SessionEnd"},
 		off:        offSwitch{"disableAllHooks", true},
 	},
-	// Measured with Codex CLI 0.171.0: each hook runs only after the person has trusted
-	// it, under its place in the file.
-	"codex": {typed: true, timeout: "timeout", unit: 1},
+	// Measured with Codex CLI 0.171.0: a BOM, a comment, a name that stands twice or a
+	// member besides "hooks" makes it ignore the whole file, an unknown event does not;
+	// a hook runs only after the person has trusted it, under its place in the file.
+	"codex": {
+		takes: extensions{noBOM: true}, typed: true, timeout: "timeout", unit: 1,
+		trustIn: "config.toml", alone: true,
+	},
 	// Its manual (docs.factory.ai/harness/hooks): hooks.json has the events bare, and
 	// where it is absent the hooks of settings.json count. Not run here.
 	"droid": {

@@ -69,6 +69,13 @@ func (j *jsonHooks) state(file string, data []byte) (State, []string, error) {
 	if o := j.dialect.off; o.path != "" && d.isFlag(o.path, o.value) {
 		notes = append(notes, fmt.Sprintf("%s is %v in %s, so no hook runs", o.path, o.value, file))
 	}
+	if j.dialect.alone {
+		for _, p := range parts(d.root) {
+			if p.name != hooksMember {
+				notes = append(notes, fmt.Sprintf("the agent ignores all of %s because of %q in it", file, p.name))
+			}
+		}
+	}
 	switch {
 	case len(found) == 0:
 		return Off, notes, nil

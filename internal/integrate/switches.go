@@ -11,6 +11,8 @@ import (
 // Switches are what a person has answered; nil leaves files as they are.
 type Switches struct {
 	Hooks *bool // live status
+	// Trust is the person's word that they trust these hooks, for agents that ask for it.
+	Trust *bool
 	Skill *bool // session control
 	Link  *bool // the command on the PATH
 }
@@ -31,6 +33,9 @@ type Standing struct {
 	Hooks, Skill         string   // a State, or in words why it is unknown
 	HooksFile, SkillFile string   // "" where there is nothing to install
 	Notes                []string // what keeps hooks that are there from running
+	// Trust is a State: whether the person is on record in TrustFile as trusting them;
+	// none where the agent does not ask.
+	Trust, TrustFile string
 }
 
 // Standing looks at an agent's files and changes nothing.
@@ -42,7 +47,9 @@ func (in *Installer) Standing(m *agent.Manifest) Standing {
 		return string(s)
 	}
 	hooks, notes, hooksErr := in.Hooks(m)
+	trust, trustFile, trustErr := in.Trust(m)
 	return Standing{
+		Trust: word(trust, trustErr), TrustFile: trustFile,
 		Hooks: word(hooks, hooksErr), Skill: word(in.Skill(m)), HooksFile: in.hooksFile(m), SkillFile: in.skillFile(m), Notes: notes,
 	}
 }
@@ -64,13 +71,21 @@ func (in *Installer) apply(s Switches, agents []*agent.Manifest, installed func(
 	var r Report
 	for _, m := range agents {
 		if s.Hooks != nil && m.Hooks != nil {
-			in.turn(&r, *s.Hooks, m, "hooks", installed, install, in.RemoveHooks)
-			if _, notes, err := in.Hooks(m); *s.Hooks && err == nil {
+			if !*s.Hooks { // while it is known which ones they are
+				in.turn(&r, false, m, trustRecorded, installed, nil, in.DistrustHooks)
+			}
+			in.turn(&r, *s.Hooks, m, "hooks installed", installed, install, in.RemoveHooks)
+		}
+		if s.Trust != nil && m.Hooks != nil && (s.Hooks == nil || *s.Hooks) {
+			in.turn(&r, *s.Trust, m, trustRecorded, installed, in.TrustHooks, in.DistrustHooks)
+		}
+		if s.Hooks != nil && *s.Hooks && m.Hooks != nil {
+			if _, notes, err := in.Hooks(m); err == nil {
 				r.Warnings = append(r.Warnings, notes...)
 			}
 		}
 		if s.Skill != nil && m.Skills != nil {
-			in.turn(&r, *s.Skill, m, "skill", installed, in.InstallSkill, in.RemoveSkill)
+			in.turn(&r, *s.Skill, m, "skill installed", installed, in.InstallSkill, in.RemoveSkill)
 		}
 	}
 	if s.Link != nil {
@@ -79,7 +94,11 @@ func (in *Installer) apply(s Switches, agents []*agent.Manifest, installed func(
 	return r
 }
 
-// turn puts one thing into one agent's files, or takes it out.
+// trustRecorded is what is told of a record of trust.
+const trustRecorded = "your trust in these hooks recorded"
+
+// turn puts one thing into one agent's files, or takes it out. what says what was put
+// there.
 func (in *Installer) turn(r *Report, on bool, m *agent.Manifest, what string, installed func(*agent.Manifest) bool, put, take func(*agent.Manifest) (Change, error)) {
 	if !on {
 		c, err := take(m)
@@ -87,7 +106,8 @@ func (in *Installer) turn(r *Report, on bool, m *agent.Manifest, what string, in
 		case err != nil:
 			r.warn(err)
 		case c.Changed:
-			r.did("%s: %s removed from %s", m.Name, what, in.short(c.File))
+			thing := what[:strings.LastIndexByte(what, ' ')]
+			r.did("%s: %s removed from %s", m.Name, thing, in.short(c.File))
 		}
 		return
 	}
@@ -99,9 +119,9 @@ func (in *Installer) turn(r *Report, on bool, m *agent.Manifest, what string, in
 	case err != nil:
 		r.warn(err)
 	case c.Changed && c.Backup != "":
-		r.did("%s: %s installed in %s; what was there before is in %s", m.Name, what, in.short(c.File), in.short(c.Backup))
+		r.did("%s: %s in %s; what was there before is in %s", m.Name, what, in.short(c.File), in.short(c.Backup))
 	case c.Changed:
-		r.did("%s: %s installed in %s", m.Name, what, in.short(c.File))
+		r.did("%s: %s in %s", m.Name, what, in.short(c.File))
 	}
 }
 

@@ -100,6 +100,19 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
+// Last returns what was asked last of a turn: a title that an agent has made up beside
+// it is left out.
+func (s *Server) Last() Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(s.requests) {
+		if !r.Shaped {
+			return r
+		}
+	}
+	return Request{}
+}
+
 // Await returns the first request that match accepts, past or to come, or an error
 // that tells what was asked instead when ctx ends.
 func (s *Server) Await(ctx context.Context, match func(Request) bool) (Request, error) {
