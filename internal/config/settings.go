@@ -97,32 +97,36 @@ func SaveSettings(file string, s api.Settings) error {
 	if err := checkSettings(s); err != nil {
 		return err
 	}
-	_, err := EditFile(file, 0o600, func(old []byte) ([]byte, error) {
-		doc, was, err := parseSettings(file, old)
-		if err != nil || reflect.DeepEqual(was, s) {
-			return old, err
-		}
-		obj := doc.Value.(*hujson.Object)
-		from, to := settingsFields(was), settingsFields(s)
-		for i, f := range to {
-			switch {
-			case bytes.Equal(f.value, from[i].value):
-			case f.value == nil:
-				removeMember(obj, f.name)
-			default:
-				setMember(obj, f.name, f.value)
-			}
-		}
-		out := doc.Pack()
-		if bytes.HasPrefix(old, bom) {
-			out = append(bytes.Clone(bom), out...)
-		}
-		if _, got, err := parseSettings(file, out); err != nil || !reflect.DeepEqual(got, s) {
-			return nil, fmt.Errorf("%s: the change would not read back as meant (%v): edit the file by hand", file, err)
-		}
-		return out, nil
-	})
+	_, err := EditFile(file, 0o600, func(old []byte) ([]byte, error) { return changeSettings(file, old, s) })
 	return err
+}
+
+// changeSettings is a settings file's content old, changed so that it holds s. file
+// names it in errors.
+func changeSettings(file string, old []byte, s api.Settings) ([]byte, error) {
+	doc, was, err := parseSettings(file, old)
+	if err != nil || reflect.DeepEqual(was, s) {
+		return old, err
+	}
+	obj := doc.Value.(*hujson.Object)
+	from, to := settingsFields(was), settingsFields(s)
+	for i, f := range to {
+		switch {
+		case bytes.Equal(f.value, from[i].value):
+		case f.value == nil:
+			removeMember(obj, f.name)
+		default:
+			setMember(obj, f.name, f.value)
+		}
+	}
+	out := doc.Pack()
+	if bytes.HasPrefix(old, bom) {
+		out = append(bytes.Clone(bom), out...)
+	}
+	if _, got, err := parseSettings(file, out); err != nil || !reflect.DeepEqual(got, s) {
+		return nil, fmt.Errorf("%s: the change would not read back as meant (%v): edit the file by hand", file, err)
+	}
+	return out, nil
 }
 
 // MergeSettings lays what patch sets over s.
