@@ -2,11 +2,16 @@
 // line for each package and the output of what failed, and closes with the counts.
 // A skipped test is named with its reason, so that nobody takes it for a passed
 // one. It exits 1 when a test or a package failed, or when it saw none.
+//
+// What failed is told once more in few lines, to be printed where a long run ends:
+// with -failures into a file. With -digest it reads what a command printed, such as
+// `go test` without -json, and prints those few lines of it.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -30,12 +35,23 @@ type tally struct {
 	passed, failed, packages int
 	skipped                  []string
 	output                   map[string][]string // by package and test
+	builds                   []string            // what the compiler said
+	failures                 []failure
 }
 
 func main() {
 	summary := flag.String("summary", "", "append the closing lines to this file")
+	failures := flag.String("failures", "", "append a few lines on each failure to this file")
+	plain := flag.Bool("digest", false, "read what a command printed, and print a few lines on its failures")
 	flag.Parse()
-	ok, err := run(os.Stdin, os.Stdout, *summary)
+	if *plain {
+		if err := digestPlain(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "testsum:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ok, err := run(os.Stdin, os.Stdout, *summary, *failures)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 	}
@@ -45,7 +61,7 @@ func main() {
 }
 
 // run reads events to the end and reports whether all passed.
-func run(in io.Reader, out io.Writer, summary string) (bool, error) {
+func run(in io.Reader, out io.Writer, summary, failures string) (bool, error) {
 	t := tally{output: map[string][]string{}}
 	lines := bufio.NewReader(in)
 	for {
@@ -67,19 +83,26 @@ func run(in io.Reader, out io.Writer, summary string) (bool, error) {
 	}
 	closing := t.closing()
 	fmt.Fprint(out, closing)
-	if summary != "" {
-		f, err := os.OpenFile(summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-		if err != nil {
-			return false, err
-		}
-		if _, err := f.WriteString(closing); err != nil {
-			return false, err
-		}
-		if err := f.Close(); err != nil {
-			return false, err
-		}
+	if err := appendTo(summary, closing); err != nil {
+		return false, err
+	}
+	if err := appendTo(failures, brief(t.failures)); err != nil {
+		return false, err
 	}
 	return t.failed == 0 && t.passed > 0, nil
+}
+
+// appendTo adds text to a file, if there is one.
+func appendTo(file, text string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // add takes in one event and prints what the reader needs to know at once.
@@ -88,6 +111,7 @@ func (t *tally) add(out io.Writer, e event) {
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(out, e.Output)
+		t.builds = append(t.builds, e.Output)
 	case "output":
 		t.output[key] = append(t.output[key], e.Output)
 	case "pass", "fail", "skip":
@@ -99,6 +123,7 @@ func (t *tally) add(out io.Writer, e event) {
 		case e.Action == "fail":
 			t.failed++
 			fmt.Fprintf(out, "%s\n%s", key, strings.Join(t.output[key], ""))
+			t.failures = append(t.failures, failure{key, t.output[key]})
 		case e.Action == "skip":
 			t.skipped = append(t.skipped, key+": "+t.reason(key))
 		}
@@ -116,9 +141,13 @@ func (t *tally) endPackage(out io.Writer, e event) {
 	fmt.Fprintf(out, "%-4s %-36s %6.1f s\n", e.Action, e.Package, e.Elapsed)
 	if e.Action == "fail" {
 		t.failed++
-		fmt.Fprint(out, strings.Join(t.output[e.Package+" "], ""))
+		said := t.output[e.Package+" "]
+		fmt.Fprint(out, strings.Join(said, ""))
+		t.failures = append(t.failures, failure{"package " + e.Package, append(t.builds, said...)})
+		t.builds = nil
 		for _, key := range t.unfinished(e.Package) {
 			fmt.Fprintf(out, "%s (never ended)\n%s", key, strings.Join(t.output[key], ""))
+			t.failures = append(t.failures, failure{key + " (never ended)", t.output[key]})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package termtest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,9 @@ type Events struct {
 	d     *Daemon
 	lines chan string
 	seen  []string
-	err   error // why it ended; set before lines is closed
+	// awaited is what a test is waiting for, for its failure.
+	awaited string
+	err     error // why it ended; set before lines is closed
 }
 
 // allStates is the state parameter for every transition.
@@ -93,7 +96,7 @@ func (e *Events) Line() (string, bool) {
 	case l, ok := <-e.lines:
 		return l, ok
 	case <-e.d.Context().Done():
-		e.d.t.Fatalf("nothing came; seen:%s", strings.Join(e.seen, ""))
+		e.d.t.Fatalf("waiting for %s: nothing came; seen:%s", cmp.Or(e.awaited, "a line"), strings.Join(e.seen, ""))
 		return "", false
 	}
 }
@@ -116,7 +119,8 @@ func (e *Events) Next() api.Event {
 // Await passes over events until one fits.
 func (e *Events) Await(what string, fits func(api.Event) bool) api.Event {
 	e.d.t.Helper()
-	e.d.t.Logf("waiting for %s", what)
+	e.awaited = what
+	defer func() { e.awaited = "" }()
 	for {
 		if ev := e.Next(); fits(ev) {
 			return ev
