@@ -171,7 +171,8 @@ func Codes() []Code {
 // An Error is the only error that leaves a process.
 type Error struct {
 	Code    Code   `json:"error"`
-	Message string `json:"message"` // what happened and the next step
+	Message string `json:"message"`          // what happened and the next step
+	Target  string `json:"target,omitempty"` // link of the session that the call started all the same, or was about
 }
 
 // NewError makes an Error. The message is for people: what happened, and the next step.
@@ -191,8 +192,9 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		OK            bool   `json:"ok"`
 		Code          Code   `json:"error"`
 		Message       string `json:"message"`
+		Target        string `json:"target,omitempty"`
 		SchemaVersion int    `json:"schema_version"`
-	}{false, e.Code, e.Message, SchemaVersion})
+	}{false, e.Code, e.Message, e.Target, SchemaVersion})
 }
 
 // CodeOf is the code of err if it is or wraps an Error, else Internal.

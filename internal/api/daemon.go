@@ -7,15 +7,15 @@ const (
 	HeaderCwd     = "Termio-Cwd"     // the caller's working folder, percent-encoded (url.PathEscape)
 	HeaderVersion = "Termio-Version" // the client's version
 
-	// HeaderRequest is the caller's own id of a call that changes something, a
-	// UUID. By it a caller whose connection was lost asks for the reply, and a
-	// call that is sent twice is done once. A reply to RouteRequest carries it
+	// HeaderRequest is the caller's own id of a spawn, run, send, close or resume,
+	// a UUID. By it a caller whose connection was lost asks for the reply, and a
+	// call that is made twice is done once. A reply to RouteRequest carries it
 	// back, or RequestUnknown.
 	HeaderRequest = "Termio-Request"
 )
 
 // RequestUnknown is the HeaderRequest of a reply about a request that this daemon
-// has never begun.
+// has never begun, or whose reply has been given.
 const RequestUnknown = "unknown"
 
 // Headers by which a daemon introduces itself in every reply. A reader that

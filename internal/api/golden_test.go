@@ -41,6 +41,8 @@ var goldens = []struct {
 }{
 	{"error-v1", NewError(NotFound, `no session "x7" here; termio sessions list shows them`)},
 
+	{"error-target-v1", &Error{PromptStalled, "nothing moved within 5 s of Return", testLink}},
+
 	{"list-v1", ListReply{OKHead(), "app", []SessionInfo{{
 		Link: testLink, ID: testID.Short(), Title: "Fix the flaky test", Agent: "Claude Code", Status: NeedsYou,
 		Description: "waiting for you: Run this command? · 2m", Transcript: testFile, Cwd: "/home/ada/app", Prompt: "Run this command?\n1. Yes\n2. No",

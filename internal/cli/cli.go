@@ -184,10 +184,14 @@ func boundary(err error) *api.Error {
 
 // message is what a person is told of an error: the daemon's own words, if it has any.
 func message(err error) string {
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		return e.Message
+	e, ok := errors.AsType[*api.Error](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case e.Target != "" && !strings.Contains(e.Message, e.Target):
+		return e.Message + "\nits session is " + e.Target
 	}
-	return err.Error()
+	return e.Message
 }
 
 // A usageError is a command line that cannot be understood.

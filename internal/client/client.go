@@ -286,7 +286,7 @@ func (c *Client) try(ctx context.Context, k call) (*reply, error) {
 		err = ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = c.silent(timeout)
-	case writeErr != nil && !errors.Is(writeErr, syscall.EPIPE):
+	case writeErr != nil && !errors.Is(writeErr, syscall.EPIPE) && !errors.Is(writeErr, syscall.ECONNRESET):
 		err = unavailable("the call to the termio daemon at %s broke off: %v", c.paths.Socket, writeErr)
 	default:
 		err = c.cutOff()

@@ -230,152 +230,18 @@ func TestNewerReply(t *testing.T) {
 	}
 }
 
-// A wait whose daemon is gone for good ends, and says that the session goes on.
-func TestWaitCutOff(t *testing.T) {
-	p := home(t)
-	got := make(chan struct{})
-	s := serve(t, p, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		close(got)
-		<-r.Context().Done()
-	}))
-	c := dial(t, p)
-	c.resumeWithin = 50 * time.Millisecond
-	errs := make(chan error)
-	go func() {
-		_, err := c.SendWait(testContext(t), "x", api.SendRequest{Text: "hi"})
-		errs <- err
-	}()
-	<-got
-	s.kill()
-	if err := <-errs; api.CodeOf(err) != api.Unavailable || !strings.Contains(err.Error(), "the session goes on") {
-		t.Error(err)
-	}
-}
-
-// requests is a daemon that keeps requests: of each it knows how far it came.
-type requests struct {
-	mu    sync.Mutex
-	begun map[string]bool // by id
-	did   int
-	// keep says which of the calls that come are begun before the host dies.
-	keep bool
-	old  bool // a daemon that knows nothing of requests
-	got  chan struct{}
-}
-
-func (q *requests) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if r.URL.Path == "/v1/version" {
-		writeJSON(w, api.VersionReply{Head: api.OKHead()})
-		return
-	}
-	if id, ok := strings.CutPrefix(r.URL.Path, "/v1/requests/"); ok {
-		switch {
-		case q.old:
-			w.WriteHeader(http.StatusNotFound)
-			writeJSON(w, api.NewError(api.BadOp, "no such route"))
-		case !q.begun[id]:
-			w.Header().Set(api.HeaderRequest, api.RequestUnknown)
-			w.WriteHeader(http.StatusNotFound)
-			writeJSON(w, api.NewError(api.NotFound, "never begun"))
-		default:
-			w.Header().Set(api.HeaderRequest, id)
-			writeJSON(w, api.WaitReply{Head: api.OKHead(), Target: testLink, Status: api.Done})
-		}
-		return
-	}
-	id := r.Header.Get(api.HeaderRequest)
-	if q.got != nil { // the first host, which dies under the call
-		if q.keep {
-			q.begun[id] = true
-			q.did++
-		}
-		got := q.got
-		q.got = nil
-		q.mu.Unlock()
-		close(got)
-		<-r.Context().Done()
-		q.mu.Lock()
-		return
-	}
-	if !q.begun[id] {
-		q.begun[id] = true
-		q.did++
-	}
-	writeJSON(w, api.WaitReply{Head: api.OKHead(), Target: testLink, Status: api.Done})
-}
-
-// A call goes on over a restart of the host: its reply comes from the next one,
-// what had not been begun is begun there, and nothing is done twice.
-func TestChangeSurvivesTheHost(t *testing.T) {
-	tests := []struct {
-		name      string
-		keep, old bool
-		did       int
-		want      string // of the error
-	}{
-		{"begun", true, false, 1, ""},
-		{"not begun", false, false, 1, ""},
-		{"a daemon that keeps none", false, true, 0, "the session goes on"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p := home(t)
-			got := make(chan struct{})
-			q := &requests{begun: map[string]bool{}, keep: tt.keep, old: tt.old, got: got}
-			s := serve(t, p, q)
-			c := dial(t, p)
-			type outcome struct {
-				v   api.WaitReply
-				err error
-			}
-			end := make(chan outcome)
-			go func() {
-				v, err := c.SendWait(testContext(t), "x", api.SendRequest{Text: "hi"})
-				end <- outcome{v, err}
-			}()
-			<-got
-			s.replace(q)
-			o := <-end
-			if tt.want != "" {
-				if api.CodeOf(o.err) != api.Unavailable || !strings.Contains(o.err.Error(), tt.want) {
-					t.Error(o.err)
-				}
-			} else if o.err != nil || o.v.Status != api.Done {
-				t.Errorf("%+v, %v", o.v, o.err)
-			}
-			q.mu.Lock()
-			defer q.mu.Unlock()
-			if q.did != tt.did {
-				t.Errorf("done %d times, want %d", q.did, tt.did)
-			}
-		})
-	}
-}
-
-// A question that the end of a host has cut off is put to the next one; what
-// changes something is not, for it may have happened.
+// A question that the end of a host has cut off is put to the next one.
 func TestAskedAgain(t *testing.T) {
 	p := home(t)
-	var asked, sent atomic.Int32
-	serve(t, p, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := &asked
-		if r.Method == http.MethodPost {
-			n = &sent
-		}
-		if n.Add(1) == 1 {
+	var asked atomic.Int32
+	serve(t, p, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
 			panic(http.ErrAbortHandler)
 		}
 		writeJSON(w, api.OKHead())
 	}))
-	c := dial(t, p)
-	if _, err := c.List(testContext(t), ListOptions{}); err != nil {
+	if _, err := dial(t, p).List(testContext(t), ListOptions{}); err != nil {
 		t.Errorf("list: %v", err)
-	}
-	if _, err := c.Send(testContext(t), "x", api.SendRequest{Text: "x"}); api.CodeOf(err) != api.Unavailable || sent.Load() != 1 {
-		t.Errorf("send: %v after %d calls", err, sent.Load())
 	}
 }
 

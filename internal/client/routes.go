@@ -37,37 +37,37 @@ func (c *Client) List(ctx context.Context, o ListOptions) (api.ListReply, error)
 // Spawn starts an agent session and returns as soon as it exists.
 func (c *Client) Spawn(ctx context.Context, r api.SpawnRequest) (api.StartReply, error) {
 	r.Waiting = api.Waiting{}
-	return change[api.StartReply](ctx, c, call{route: api.RouteSpawn, body: r})
+	return change[api.StartReply](ctx, c, call{route: api.RouteSpawn, body: r}, nothingStarted)
 }
 
 // SpawnWait starts an agent session and waits for the outcome of its first turn.
 func (c *Client) SpawnWait(ctx context.Context, r api.SpawnRequest) (api.WaitReply, error) {
 	r.Wait = true
-	return doWait(ctx, c, call{route: api.RouteSpawn, body: r}, r.Waiting)
+	return doWait(ctx, c, call{route: api.RouteSpawn, body: r}, r.Waiting, nothingStarted)
 }
 
 // Run starts a terminal session, enters a command and returns.
 func (c *Client) Run(ctx context.Context, r api.RunRequest) (api.StartReply, error) {
 	r.Waiting = api.Waiting{}
-	return change[api.StartReply](ctx, c, call{route: api.RouteRun, body: r})
+	return change[api.StartReply](ctx, c, call{route: api.RouteRun, body: r}, nothingStarted)
 }
 
 // RunWait starts a terminal session and waits until its command has settled.
 func (c *Client) RunWait(ctx context.Context, r api.RunRequest) (api.WaitReply, error) {
 	r.Wait = true
-	return doWait(ctx, c, call{route: api.RouteRun, body: r}, r.Waiting)
+	return doWait(ctx, c, call{route: api.RouteRun, body: r}, r.Waiting, nothingStarted)
 }
 
 // Send types into a session.
 func (c *Client) Send(ctx context.Context, target string, r api.SendRequest) (api.SendReply, error) {
 	r.Waiting = api.Waiting{}
-	return change[api.SendReply](ctx, c, call{route: api.RouteSend, target: target, body: r})
+	return change[api.SendReply](ctx, c, call{route: api.RouteSend, target: target, body: r}, nothingTyped(target))
 }
 
 // SendWait types into a session and waits for the outcome of the turn.
 func (c *Client) SendWait(ctx context.Context, target string, r api.SendRequest) (api.WaitReply, error) {
 	r.Wait = true
-	return doWait(ctx, c, call{route: api.RouteSend, target: target, body: r}, r.Waiting)
+	return doWait(ctx, c, call{route: api.RouteSend, target: target, body: r}, r.Waiting, nothingTyped(target))
 }
 
 // Read gives a session's screen as text.
@@ -80,7 +80,7 @@ func (c *Client) Read(ctx context.Context, target string, o ReadOptions) (api.Re
 
 // Close ends a session.
 func (c *Client) Close(ctx context.Context, target string) (api.CloseReply, error) {
-	return change[api.CloseReply](ctx, c, call{route: api.RouteClose, target: target})
+	return change[api.CloseReply](ctx, c, call{route: api.RouteClose, target: target}, notClosed(target))
 }
 
 // Focus brings a session to the front of every open interface.
@@ -90,7 +90,7 @@ func (c *Client) Focus(ctx context.Context, target string) (api.FocusReply, erro
 
 // Resume starts a closed session again under the same link.
 func (c *Client) Resume(ctx context.Context, target string) (api.StartReply, error) {
-	return change[api.StartReply](ctx, c, call{route: api.RouteResume, target: target})
+	return change[api.StartReply](ctx, c, call{route: api.RouteResume, target: target}, notResumed(target))
 }
 
 // Explain gives the evidence behind a session's status.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"time"
 
 	"termio/internal/agent"
 	"termio/internal/api"
@@ -16,15 +17,19 @@ import (
 //
 // Fields are only added; a host passes over those that it doesn't know.
 type carry struct {
-	Position int64  `json:"position"`            // in the program's output
-	Ready    bool   `json:"ready,omitempty"`     // what runs takes input
-	OwnDraft bool   `json:"own_draft,omitempty"` // what stands in the composer was typed by a send without Return
-	Closing  string `json:"closing,omitempty"`   // why the session is being closed
-	Trouble  string `json:"trouble,omitempty"`
+	Position int64     `json:"position"`            // in the program's output
+	LastOut  time.Time `json:"last_out,omitzero"`   // when that came
+	Ready    bool      `json:"ready,omitempty"`     // what runs takes input
+	Leaving  bool      `json:"leaving,omitempty"`   // the agent took its status back
+	OwnDraft bool      `json:"own_draft,omitempty"` // what stands in the composer was typed by a send without Return
+	Closing  string    `json:"closing,omitempty"`   // why the session is being closed
+	Trouble  string    `json:"trouble,omitempty"`
+	Behind   int       `json:"behind,omitempty"` // texts that went in behind the running turn
 
 	Transcript carriedTranscript   `json:"transcript,omitzero"`
 	Last       *api.Event          `json:"last,omitempty"` // what watchers were told last
 	Outbox     []carriedTransition `json:"outbox,omitempty"`
+	Waits      []carriedWait       `json:"waits,omitempty"`
 }
 
 // carriedTranscript is how far a transcript has been read.
@@ -44,12 +49,17 @@ type carriedTransition struct {
 // carryLocked makes the carry of this moment.
 func (s *session) carryLocked() []byte {
 	c := carry{
-		Position: s.seq, Ready: s.run.isReady, OwnDraft: s.ownDraft, Closing: s.closing, Trouble: s.trouble,
+		Position: s.seq, LastOut: s.lastOut, Ready: s.run.isReady, Leaving: s.run.leaving, OwnDraft: s.ownDraft, Closing: s.closing, Trouble: s.trouble, Behind: s.behind,
 		Transcript: s.tailed, Last: s.last,
 	}
 	for _, t := range s.outbox {
 		if t.event.Status != api.Closed { // the end is found out anew
 			c.Outbox = append(c.Outbox, carriedTransition{Event: t.event, Ends: t.ends, Announced: t.announced})
+		}
+	}
+	for _, w := range s.waiters {
+		if w.request != "" {
+			c.Waits = append(c.Waits, carryWait(w, s.outbox))
 		}
 	}
 	b, err := json.Marshal(c)
@@ -93,7 +103,11 @@ func (s *session) checkpoint() {
 
 // takeCarriedLocked goes on where the host before was, up to its last checkpoint.
 func (s *session) takeCarriedLocked(c carry) {
-	s.ownDraft, s.closing, s.trouble, s.last = c.OwnDraft, c.Closing, c.Trouble, c.Last
+	s.ownDraft, s.closing, s.trouble, s.last, s.behind = c.OwnDraft, c.Closing, c.Trouble, c.Last, c.Behind
+	s.run.leaving = c.Leaving
+	if !c.LastOut.IsZero() {
+		s.lastOut = c.LastOut
+	}
 	if read := c.Transcript; s.rec.Transcript == "" || s.rec.Transcript == read.Path { // else it was bound to another since
 		s.tailed, s.lineCount, s.rec.Transcript = read, read.Tail.Lines, read.Path
 		s.lines.restore(read)

@@ -14,18 +14,29 @@ import (
 
 // CloseSession ends a session: everything that runs on its terminal, with grace. A
 // work tree that was made for it stays: what is in it is somebody's work.
-func (h *Host) CloseSession(ctx context.Context, c Caller, target string) (api.CloseReply, error) {
+func (h *Host) CloseSession(ctx context.Context, c Caller, target string) (any, error) {
+	if r := h.requests.get(c.Request); r != nil {
+		return r.join(ctx)
+	}
 	s, err := h.find(c, target)
 	if err != nil {
-		return api.CloseReply{}, err
+		return nil, err
 	}
-	title := s.displayTitle()
+	r := h.newRequest(c.Request, s.id, "", requestState{Verb: verbClose, Title: s.displayTitle()})
+	if err := r.begin(s); err != nil { // a full disk is no reason to keep it
+		h.log.Error("close not stored", "session", s.id.Short(), "error", err)
+	}
 	s.close(reasonClosed)
+	h.wg.Go(r.awaitEnd)
+	return r.answer(ctx)
+}
+
+// awaitEnd waits for the end of the session, after which nothing is left of a close.
+func (r *request) awaitEnd() {
 	select {
-	case <-s.ended:
-		return api.CloseReply{Head: api.OKHead(), Closed: s.id.Link(), Title: title}, nil
-	case <-ctx.Done():
-		return api.CloseReply{}, ctx.Err()
+	case <-r.s.ended:
+		r.done(true, false)
+	case <-r.h.ctx.Done():
 	}
 }
 
@@ -119,42 +130,43 @@ func (h *Host) keeperLost() {
 
 // Resume starts a session that has ended again: a new process under the same link. An
 // agent goes on with the same conversation, exactly or not at all.
-func (h *Host) Resume(ctx context.Context, c Caller, target string) (api.StartReply, error) {
+func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error) {
+	if r := h.requests.get(c.Request); r != nil {
+		return r.join(ctx)
+	}
 	sc, err := h.scopeOf(c)
 	if err != nil {
-		return api.StartReply{}, err
+		return nil, err
 	}
 	rec, err := h.findEnded(sc, target)
 	if err != nil {
 		if s, open := h.findIn(sc, target); open == nil {
-			return api.StartReply{}, api.NewError(api.BadRequest, fmt.Sprintf("session %s has not ended", s.id.Link()))
+			return nil, api.NewError(api.BadRequest, fmt.Sprintf("session %s has not ended", s.id.Link()))
 		}
-		return api.StartReply{}, err
+		return nil, err
 	}
 	man, ok := h.catalogue().Find(rec.AgentID)
 	if !ok {
-		return api.StartReply{}, api.NewError(api.BadAgent, fmt.Sprintf("there is no agent %q any more", rec.AgentID))
+		return nil, api.NewError(api.BadAgent, fmt.Sprintf("there is no agent %q any more", rec.AgentID))
 	}
 	if fi, err := os.Stat(rec.Folder); err != nil || !fi.IsDir() {
-		return api.StartReply{}, api.NewError(api.StartFailed, fmt.Sprintf("the session's folder %s is gone", rec.Folder))
+		return nil, api.NewError(api.StartFailed, fmt.Sprintf("the session's folder %s is gone", rec.Folder))
 	}
 	project, err := h.projectOf(rec)
 	if err != nil {
-		return api.StartReply{}, err
+		return nil, err
 	}
 	resumed, fresh, err := h.decideResume(&rec, man)
 	if err != nil {
-		return api.StartReply{}, err
+		return nil, err
 	}
-	s, err := h.restart(ctx, launch{
-		rec: rec, man: man, project: project, resume: resumed, size: sizeOf(rec.Cols, rec.Rows),
-	})
-	if err != nil {
-		return api.StartReply{}, err
+	r := h.newRequest(c.Request, rec.ID, "", requestState{Verb: verbResume, Phase: phaseOver, Resumed: resumed, Fresh: fresh})
+	if err := h.restart(ctx, launch{
+		rec: rec, man: man, project: project, resume: resumed, size: sizeOf(rec.Cols, rec.Rows), req: r,
+	}); err != nil {
+		return nil, err
 	}
-	return api.StartReply{
-		Head: api.OKHead(), Target: s.id.Link(), Title: s.displayTitle(), Created: true, Resumed: resumed, Fresh: fresh,
-	}, nil
+	return r.answer(ctx)
 }
 
 // decideResume settles how an agent goes on. fresh says that there was nothing to go
@@ -188,20 +200,20 @@ func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, f
 
 // restart brings a record that was closed to life again. After an error it is as
 // closed as before.
-func (h *Host) restart(ctx context.Context, l launch) (*session, error) {
+func (h *Host) restart(ctx context.Context, l launch) error {
 	was := l.rec.Closing
 	plan, err := h.plan(ctx, &l.rec, l.man, l.resume, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.rec.Closing = store.Closing{}
 	l.rec.Status, l.rec.StatusSince, l.rec.Machine = api.Idle, time.Now(), []byte{}
-	l.rec.Carry = newCarry()
+	l.rec.Carry, l.rec.PID, l.rec.PIDStart = newCarry(), 0, 0
 	if !l.man.IsShell() {
 		l.rec.Kind = store.KindAgent
 	}
-	if err := h.store.PutSession(l.rec); err != nil {
-		return nil, err
+	if err := h.store.PutSession(l.rec, l.req.row()); err != nil {
+		return err
 	}
 	h.late.remove(l.rec.ID)
 	s := h.newSession(l.rec, l.man, l.project)
@@ -211,9 +223,13 @@ func (h *Host) restart(ctx context.Context, l launch) (*session, error) {
 		if perr := h.store.PutSession(l.rec); perr != nil {
 			h.log.Error("session not closed again", "session", l.rec.ID, "error", perr)
 		}
-		return nil, err
+		l.req.done(true, true)
+		return err
 	}
-	return s, nil
+	l.req.s = s
+	h.requests.add(l.req)
+	l.req.done(true, false)
+	return nil
 }
 
 // projectOf is the project that a record belongs to.

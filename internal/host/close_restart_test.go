@@ -31,11 +31,15 @@ func TestCloseGoesOnOverARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer life.Close()
-			closed := make(chan error, 1)
+			type result struct {
+				reply api.CloseReply
+				err   error
+			}
+			closed := make(chan result, 1)
 			closing := d.Client()
 			go func() {
-				_, err := closing.Close(d.Context(), link)
-				closed <- err
+				r, err := closing.Close(d.Context(), link)
+				closed <- result{r, err}
 			}()
 			awaitLineOf(t, life, "hangup\n")
 			if name == "while it ends" {
@@ -64,7 +68,9 @@ func TestCloseGoesOnOverARestart(t *testing.T) {
 			if s := list.Sessions[0]; s.Status != api.Closed || s.Reason != "closed" || s.Agent != "Dying" {
 				t.Errorf("list: %+v", s)
 			}
-			<-closed
+			if r := <-closed; r.err != nil || r.reply.Closed != link {
+				t.Errorf("close: %+v, %v", r.reply, r.err)
+			}
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"termio/internal/agent"
 	"termio/internal/api"
-	"termio/internal/store"
 	"termio/internal/vt"
 )
 
@@ -40,6 +39,7 @@ type delivery struct {
 	first   bool // the prompt of a spawn or the command of a run
 	command bool // the command of a run
 	waiter  *waiter
+	req     *request // nil only in tests of a delivery alone
 
 	// An answer to the dialog that was open when it was sent.
 	answer    *agent.Answer // nil: it is none
@@ -52,7 +52,10 @@ type delivery struct {
 	transcript string
 	cursor     *int64 // whole lines of the transcript before the text went in
 
+	started phase // how far another host had come with it; "" for nowhere
+
 	// Of the goroutine that delivers.
+	typedAt int64           // position in the output when typing began
 	turn    <-chan struct{} // closed when it is this text's turn
 	drafted bool            // the text was seen in the composer
 	before  taken
@@ -79,7 +82,9 @@ func (d *delivery) start() error {
 }
 
 func (d *delivery) startLocked() {
-	d.done = make(chan struct{})
+	if d.done == nil {
+		d.done = make(chan struct{})
+	}
 	if d.answer == nil && d.text != "" {
 		d.turn = d.s.lane.enter() // here, so that texts keep the order in which they were sent
 	}
@@ -87,6 +92,8 @@ func (d *delivery) startLocked() {
 		defer close(d.done)
 		ctx := d.s.ctx
 		switch {
+		case d.started != "":
+			d.end(d.goOn(ctx))
 		case d.answer != nil:
 			d.end(d.giveAnswer(ctx))
 		case d.text == "":
@@ -94,9 +101,13 @@ func (d *delivery) startLocked() {
 		default:
 			d.end(d.deliver(ctx))
 		}
+		if d.s.h.ctx.Err() != nil { // this host leaves, and the next one goes on with it
+			return
+		}
 		if d.err != nil {
 			d.failed()
 		}
+		d.over()
 	})
 }
 
@@ -196,13 +207,6 @@ func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 	}
 	d.countLines()
 	s.lines.mark() // an end that came late belongs to the turn before
-	if d.command {
-		// Before, not after: a host that is killed in between must not have the
-		// next one run the command twice.
-		if err := s.save(func(rec *store.Session) { rec.Prompted = true }); err != nil {
-			return "", err
-		}
-	}
 	if err := d.put(ctx); err != nil {
 		return "", err
 	}
@@ -250,10 +254,14 @@ func (d *delivery) put(ctx context.Context) error {
 		return err
 	}
 	if len(p) > 0 {
+		d.mark(phaseTyping)
 		if err := s.in.write(p); err != nil {
 			return d.gone()
 		}
 		d.awaitTaken(ctx, len(p))
+		if ctx.Err() != nil { // Return would come too soon
+			return d.gone()
+		}
 	}
 	return d.press()
 }
@@ -314,6 +322,7 @@ func (d *delivery) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
+	d.typedAt = s.seq
 	if d.waiter != nil {
 		d.waiter.typing(text)
 	}
@@ -450,6 +459,7 @@ func (d *delivery) press() error {
 	if len(p) == 0 {
 		return nil
 	}
+	d.mark(phasePressing)
 	if err := s.in.write(p); err != nil {
 		return d.gone()
 	}

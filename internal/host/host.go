@@ -34,7 +34,9 @@ import (
 // Locks, in the order in which they may be taken together:
 //
 //	session.mu → input.mu, Attachment's connection
-//	bus.mu     → the store
+//	session.saving → session.mu, bus.mu
+//	session.reading → transcript.mu, session.mu
+//	bus.mu, request.mu → the store
 //
 // Host.mu guards the table of sessions and nothing else; transcript.mu the reading
 // of one transcript. Under them, and under session.mu, no other lock of this list
@@ -49,19 +51,20 @@ type Config struct {
 
 // A Host runs the sessions of one termio home.
 type Host struct {
-	env     config.Env
-	keeper  *keeper.Conn
-	store   *store.Store
-	log     *slog.Logger
-	bus     *bus
-	login   *loginPath
-	agents  agentFiles
-	set     settingsFile
-	files   *integrate.Installer // edits other programs' files
-	notes   *notify.Notifier
-	stalls  stallWatch
-	late    lateClosings
-	started time.Time
+	env      config.Env
+	keeper   *keeper.Conn
+	store    *store.Store
+	log      *slog.Logger
+	bus      *bus
+	login    *loginPath
+	agents   agentFiles
+	set      settingsFile
+	files    *integrate.Installer // edits other programs' files
+	notes    *notify.Notifier
+	stalls   stallWatch
+	requests requests
+	late     lateClosings
+	started  time.Time
 
 	ctx     context.Context // ends with the host
 	cancel  context.CancelFunc

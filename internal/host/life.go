@@ -40,22 +40,28 @@ func (h *Host) newSession(rec store.Session, man *agent.Manifest, p store.Projec
 
 // begin stores the record, starts the program and puts the session into the table.
 // After an error nothing of the session is left.
-func (h *Host) begin(ctx context.Context, l launch) (*session, agent.Launch, error) {
+func (h *Host) begin(ctx context.Context, l launch) error {
 	plan, err := h.plan(ctx, &l.rec, l.man, l.resume, l.prompt)
 	if err != nil {
-		return nil, plan, err
+		return err
 	}
 	l.rec.Cols, l.rec.Rows = int(l.size.Cols), int(l.size.Rows)
 	l.rec.Carry = newCarry()
-	if err := h.store.PutSession(l.rec); err != nil {
-		return nil, plan, err
+	typed := plan.Typed || l.req.state.Verb == verbRun
+	if !typed {
+		l.req.state.Phase = phaseOver // the program is started with it
+	}
+	if err := h.store.PutSession(l.rec, l.req.row()); err != nil {
+		return err
 	}
 	s := h.newSession(l.rec, l.man, l.project)
+	run := s.run // what follows it, should it end at once, must not get the text
 	if err := h.startIn(ctx, s, plan, l.size); err != nil {
 		s.cancel()
-		return nil, plan, errors.Join(err, h.store.ForgetSession(l.rec.ID))
+		return errors.Join(err, h.store.ForgetSession(l.rec.ID))
 	}
-	return s, plan, nil
+	l.req.deliverFirst(s, run, typed)
+	return nil
 }
 
 // startIn starts a new session's program and brings the session to life. Its exit
@@ -239,6 +245,9 @@ func (s *session) exitedLocked(e keeper.Exit) {
 	switch reason := exitReason(s.run.man, e); {
 	case s.closing != "": // its end comes when everything else on the terminal has ended too
 	case !s.run.shell() && !s.run.byHand:
+		for _, w := range s.waiters {
+			w.ending()
+		}
 		replaced := make(chan struct{})
 		s.replaced = replaced
 		s.wg.Go(func() {
@@ -286,21 +295,25 @@ func (s *session) shellInstead(e keeper.Exit) {
 		s.finish(reason)
 		return
 	}
-	proc := s.term.Proc()
+	if s.shellTook(shell, s.term.Proc(), s.leader.PID, reason) { // a close was asked for meanwhile
+		s.endProcesses(s.h.ctx)
+	}
+}
+
+// shellTook notes that a shell has taken an agent's place, and reports whether the
+// session is being closed.
+func (s *session) shellTook(shell *agent.Manifest, proc pty.Proc, was int, reason string) (closing bool) {
 	if err := s.save(func(r *store.Session) {
 		r.Kind, r.PID, r.PIDStart = store.KindShell, proc.PID, int64(proc.Start)
 	}); err != nil {
 		s.log.Error("demotion not stored", "error", err)
 	}
-	s.h.leads(s, s.leader.PID, proc.PID)
+	s.h.leads(s, was, proc.PID)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.leader = proc
 	s.becomeLocked(shell, proc, false, reason)
-	closing := s.closing != ""
-	s.mu.Unlock()
-	if closing { // it was asked for while the shell was being started
-		s.endProcesses(s.h.ctx)
-	}
+	return s.closing != ""
 }
 
 // becomeLocked puts another program in the place of what the session shows. What
@@ -408,7 +421,7 @@ func (s *session) end(reason string) {
 	<-s.readEnded
 	now := time.Now()
 	s.mu.Lock()
-	if s.left { // the next host ends it
+	if s.left || s.h.ctx.Err() != nil { // the next host ends it
 		s.mu.Unlock()
 		return
 	}

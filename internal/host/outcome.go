@@ -40,6 +40,8 @@ type waiter struct {
 	byScreen bool          // plain terminal: no status signal
 	queues   bool          // text sent in a turn gets a turn of its own
 	limit    time.Time     // when the wait times out
+	request  string        // name of the request whose outcome it is; "" is nobody's
+	from     int64         // position of the first output that it has not been told of; a new host's
 	wake     chan struct{} // of size 1: the next deadline may have come nearer
 	done     chan struct{} // closed with out
 	out      *outcome
@@ -205,6 +207,10 @@ func (w *waiter) commandEnded(exit *int) {
 		w.settle(outcome{status: api.Idle, exitCode: exit})
 	}
 }
+
+// ending tells that the agent has ended: that it was idle before was its end, and what
+// comes of the session is told next.
+func (w *waiter) ending() { w.idled, w.idledBy = time.Time{}, nil }
 
 // fail ends the wait with an error: closed, gone, not delivered.
 func (w *waiter) fail(err *api.Error) { w.settle(outcome{err: err}) }

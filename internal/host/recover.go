@@ -29,6 +29,10 @@ func (h *Host) recover() error {
 	for _, p := range projects {
 		byID[p.ID] = p
 	}
+	requests, err := h.storedRequests()
+	if err != nil {
+		return err
+	}
 	over := map[string]keeper.Handover{}
 	for _, o := range h.keeper.Sessions() {
 		over[o.ID] = o
@@ -40,7 +44,17 @@ func (h *Host) recover() error {
 			h.lostSession(rec, byID[rec.ProjectID])
 			continue
 		}
-		h.takeOver(rec, byID[rec.ProjectID], o)
+		h.takeOver(rec, byID[rec.ProjectID], o, requests[rec.ID])
+	}
+	for id, rs := range requests {
+		if h.session(id) == nil {
+			for _, r := range rs {
+				r.lost()
+			}
+		}
+	}
+	if len(requests) > 0 {
+		h.wg.Go(func() { h.awaitRejoins(requests) })
 	}
 	for _, o := range over {
 		h.log.Warn("a session without a record is ended", "session", o.ID)
@@ -79,18 +93,13 @@ func (h *Host) lostSession(rec store.Session, p store.Project) {
 	h.removeCommand(rec.ID)
 }
 
-// takeOver goes on with a session of the host before.
-func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
-	man := h.shell()
-	if rec.Kind == store.KindAgent {
-		if m, ok := h.catalogue().Find(rec.AgentID); ok {
-			man = m
-		}
-	}
-	s := h.newSession(rec, man, p)
+// takeOver goes on with a session of the host before, and with what had been begun in it.
+func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover, requests []*request) {
 	now := time.Now()
+	shown := h.programOf(rec, o)
+	s := h.newSession(rec, shown.man, p)
 	if len(rec.Machine) > 0 {
-		mc, err := agent.RestoreState(man, rec.Machine, now)
+		mc, err := agent.RestoreState(shown.man, rec.Machine, now)
 		if err != nil {
 			s.log.Error("status not restored", "error", err)
 		}
@@ -106,60 +115,117 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover) {
 		size = pty.Size{Cols: uint16(max(rec.Cols, 1)), Rows: uint16(max(rec.Rows, 1))}
 	}
 	s.live(o.Terminal, int(size.Cols), int(size.Rows))
-	c, carried := s.readCarry(rec.Carry)
 	s.mu.Lock()
-	if carried {
-		s.takeCarriedLocked(c)
-	} else {
-		c.Position = int64(o.Terminal.Ring().Head())
+	if shown.byHand {
+		s.run.byHand, s.run.proc = true, shown.proc
 	}
-	s.replayLocked(o, c.Position, now)
-	if c.Ready || !carried {
-		s.readyLocked()
-	}
-	s.lookLocked(now) // what the screen shows may be newer than what was stored
-	last := s.stateLocked()
-	if s.last != nil {
-		last = *s.last
-	}
-	h.bus.restore(s.origin(), last)
-	s.lookSoonLocked(now)
-	closing := s.closing != ""
+	s.catchUpLocked(o, requests, now)
 	s.mu.Unlock()
 	s.log.Info("session taken over", "pid", o.Proc.PID, "recovered", o.Recovered)
 	s.wg.Go(s.read)
 	h.leads(s, 0, s.leader.PID)
+	if shown.replaced {
+		s.shellTook(h.shell(), o.Proc, rec.PID, exitReason(shown.man, keeper.Exit{}))
+	}
 	s.exitedEarly()
-	s.deliverAgain()
 	if o.Exit != nil {
 		s.exited(*o.Exit)
 	}
-	if closing { // the host before was killed at it
-		h.wg.Go(func() { s.endProcesses(h.ctx) })
-	}
+	s.goOn(requests)
 }
 
-// deliverAgain delivers the text that a session was started with, if the host before
-// was killed before it had typed it. What it may have typed is not typed twice.
-func (s *session) deliverAgain() {
+// program is what a session shows.
+type program struct {
+	man      *agent.Manifest
+	proc     pty.Proc
+	byHand   bool // an agent that a person started in the session's shell
+	replaced bool // an agent that has ended, and the session's terminal is a shell's already
+}
+
+// programOf finds out what a session of the host before shows.
+func (h *Host) programOf(rec store.Session, o keeper.Handover) program {
+	shell := program{man: h.shell(), proc: o.Proc}
+	m, known := h.catalogue().Find(rec.AgentID)
+	switch {
+	case !known || m.IsShell():
+	case rec.Kind == store.KindAgent:
+		// Of another process than was stored: a shell was started in the agent's
+		// place, and the host before was killed before it could note that.
+		return program{man: m, proc: o.Proc, replaced: rec.PID != 0 && (o.Proc.PID != rec.PID || int64(o.Proc.Start) != rec.PIDStart)}
+	default:
+		front, err := o.Terminal.Foreground()
+		if err != nil {
+			return shell
+		}
+		if args, err := pty.Args(front.PID); err == nil {
+			if now, ok := recognise(h.catalogue(), args); ok && now.ID == m.ID {
+				return program{man: m, proc: front.Proc, byHand: true}
+			}
+		}
+	}
+	return shell
+}
+
+// catchUpLocked brings the session to where the program is now: from what the host
+// before handed on, by the output that it had not acted on, to what the screen shows.
+func (s *session) catchUpLocked(o keeper.Handover, requests []*request, now time.Time) {
+	c, carried := s.readCarry(s.rec.Carry)
+	if !carried {
+		c.Position, c.Ready = int64(o.Terminal.Ring().Head()), true
+	}
+	s.takeCarriedLocked(c)
+	waits := map[string]*waiter{}
+	for _, cw := range c.Waits {
+		w := cw.restore(s.outbox)
+		w.from = c.Position
+		waits[cw.Request] = w
+	}
+	for _, r := range requests {
+		r.restoreLocked(s, waits)
+	}
+	s.replayLocked(o, c.Position, now)
+	if c.Ready {
+		s.readyLocked()
+	}
+	if g, err := s.term.ForegroundGroup(); err == nil { // what a waiter knows may be older
+		s.run.front = g
+		for _, w := range s.waiters {
+			w.inFront(now, g)
+		}
+	}
+	s.lookLocked(now) // what the screen shows may be newer than what was stored
+	if s.dialogAt.IsZero() {
+		s.dialogAt = now // the dialog that is open, if one is, may be new and deaf
+	}
+	last := s.stateLocked()
+	if s.last != nil {
+		last = *s.last
+	}
+	s.h.bus.restore(s.origin(), last)
+	s.lookSoonLocked(now)
+}
+
+// goOn goes on with what had been begun in the session.
+func (s *session) goOn(requests []*request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := &delivery{s: s, run: s.run, enter: true, first: true}
-	switch {
-	case s.closed || s.rec.Prompted:
-		return
-	case s.rec.Kind == store.KindRun && s.rec.Command != "":
-		d.text, d.command = s.rec.Command, true
-	case s.rec.Kind == store.KindAgent && s.rec.FirstPrompt != "" && s.machine.Turn() == 0 && s.machine.Prompts() == 0 && !s.run.man.PassesPrompt(s.rec.FirstPrompt):
-		d.text = s.rec.FirstPrompt
-		if s.rec.SpawnedBy != "" {
-			d.text = agent.Note(s.rec.SpawnedBy.Link(), d.text)
+	closing := s.closing != ""
+	for _, r := range requests {
+		switch {
+		case r.state.Verb == verbClose:
+			s.h.wg.Go(r.awaitEnd)
+		case r.d == nil:
+			r.over = true
+		default:
+			r.d.resumeLocked()
 		}
-	default:
-		return
 	}
-	s.log.Info("delivering what the host before had not")
-	d.startLocked()
+	if closing { // the host before was killed at it
+		for _, w := range s.waiters {
+			w.fail(s.closedLocked(s.closing))
+		}
+		s.h.wg.Go(func() { s.endProcesses(s.h.ctx) })
+	}
 }
 
 // replayChunk is how many bytes are replayed at once: the screen keeps a bounded number
@@ -174,11 +240,15 @@ func (s *session) replayLocked(o keeper.Handover, from int64, now time.Time) {
 	output, first := ring.From(0)
 	at, head := int64(first), int64(ring.Head())
 	unread := head - int64(o.Recovered) // no host has seen what follows
+	edges := []int64{from, unread}
+	for _, w := range s.waiters {
+		edges = append(edges, w.from)
+	}
 	for len(output) > 0 {
 		n := min(len(output), replayChunk)
-		for _, edge := range []int64{from, unread} {
+		for _, edge := range edges {
 			if at < edge {
-				n = min(n, int(edge-at))
+				n = min(n, int(min(edge-at, replayChunk)))
 			}
 		}
 		_, _ = s.screen.Write(output[:n]) // never fails
@@ -192,6 +262,16 @@ func (s *session) replayLocked(o keeper.Handover, from int64, now time.Time) {
 			} else {
 				s.restoredEventLocked(&s.events[i])
 			}
+		}
+		for _, w := range s.waiters {
+			if at >= w.from {
+				w.output(now, output[:n])
+			}
+		}
+		if at >= from {
+			s.lastOut = now
+		} else {
+			s.look.generation = s.screen.Generation() // it is no activity that has not been seen
 		}
 		output, at = output[n:], at+int64(n)
 	}

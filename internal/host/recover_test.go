@@ -101,8 +101,7 @@ func snapshot(d *termtest.Daemon, n int) []api.Event {
 	return lines
 }
 
-// A wait whose host is killed says so at once; a watch and an attach go on by
-// themselves, and no transition is lost in between.
+// Waits, watches and attaches go on by themselves when their host is killed.
 func TestHostKilledUnderWaiters(t *testing.T) {
 	t.Parallel()
 	d := termtest.Start(t)
@@ -119,12 +118,9 @@ func TestHostKilledUnderWaiters(t *testing.T) {
 			return nil
 		})
 	}()
-	waited := make(chan error, 1)
-	spawning := d.Client()
-	go func() {
-		_, err := spawning.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[until " + gate.Path + "]][[say over]]"})
-		waited <- err
-	}()
+	waited := waiting(func(c *client.Client) (api.WaitReply, error) {
+		return c.SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[until " + gate.Path + "]][[say over]]"})
+	}, d)
 	link := before.Await("work", func(e api.Event) bool { return e.Status == api.Working }).Link
 	awaitLine(t, lines, link, api.Working) // or it had come before the watch was on
 	screen := d.Screen(link)
@@ -132,13 +128,18 @@ func TestHostKilledUnderWaiters(t *testing.T) {
 
 	d.KillHost()
 
-	if err := <-waited; api.CodeOf(err) != api.Unavailable {
-		t.Errorf("wait: %v", err)
-	}
 	gate.Open()
 	done := awaitLine(t, lines, link, api.Done)
 	if done.Transcript == "" || done.CursorEnd == nil {
 		t.Errorf("done: %+v", done)
+	}
+	w := <-waited
+	if w.err != nil || w.reply.Target != link || !w.reply.Created {
+		t.Fatalf("wait: %+v, %v", w.reply, w.err)
+	}
+	checkReply(t, w.reply, "over")
+	if *w.reply.CursorEnd != *done.CursorEnd {
+		t.Errorf("wait's lines end at %d, the watch's at %d", *w.reply.CursorEnd, *done.CursorEnd)
 	}
 	screen.AwaitText("● over")
 	cancel()

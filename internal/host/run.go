@@ -18,20 +18,25 @@ const longCommand = 1000
 // commandLine is what is typed to run a command in the session's shell: the command
 // itself, or a line that reads it from a file of ours.
 func (s *session) commandLine(command string) (string, error) {
-	command = strings.TrimRight(command, "\r\n")
-	if len(command) <= longCommand {
-		return command, nil
+	if command = strings.TrimRight(command, "\r\n"); len(command) > longCommand {
+		if err := os.WriteFile(s.h.commandFile(s.id), []byte(command+"\n"), 0o600); err != nil {
+			return "", fmt.Errorf("write the command into a file: %w", err)
+		}
 	}
-	file := s.h.commandFile(s.id)
-	if err := os.WriteFile(file, []byte(command+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write the command into a file: %w", err)
+	return s.typedCommand(command), nil
+}
+
+// typedCommand is commandLine for a command whose file there is already.
+func (s *session) typedCommand(command string) string {
+	if command = strings.TrimRight(command, "\r\n"); len(command) <= longCommand {
+		return command
 	}
 	verb := "."
 	switch filepath.Base(s.h.env.Shell) {
 	case "fish", "csh", "tcsh":
 		verb = "source"
 	}
-	return verb + " " + quoted(file), nil
+	return verb + " " + quoted(s.h.commandFile(s.id))
 }
 
 // commandFile is where a session's long command lies until the session ends.

@@ -22,6 +22,7 @@ type Caller struct {
 	Session string // what it says of its session (TERMIO_SESSION)
 	Cwd     string // its working folder
 	All     bool   // it asks for every project
+	Request string // its own name for the call; "" if it has none
 }
 
 // scope is what a caller may see.

@@ -12,6 +12,9 @@ import (
 
 // Send types into a session.
 func (h *Host) Send(ctx context.Context, c Caller, target string, req api.SendRequest) (any, error) {
+	if r := h.requests.get(c.Request); r != nil {
+		return r.join(ctx)
+	}
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
 	}
@@ -34,7 +37,11 @@ func (h *Host) Send(ctx context.Context, c Caller, target string, req api.SendRe
 		insist: req.Answer, force: req.Force,
 		back: sc.from != nil && sc.fromRec.SpawnedBy == s.id && len(keys) == 0,
 	}
-	return s.send(ctx, d, req.Waiting)
+	r, err := s.send(d, c.Request, req)
+	if err != nil {
+		return nil, err
+	}
+	return r.answer(ctx)
 }
 
 func parseKeys(names []string) ([]vt.Key, error) {
@@ -49,39 +56,42 @@ func parseKeys(names []string) ([]vt.Key, error) {
 	return keys, nil
 }
 
-// send has a delivery made and answers with how far it got.
-func (s *session) send(ctx context.Context, d *delivery, w api.Waiting) (any, error) {
-	held, err := s.prepare(d, w)
+// send has a delivery made, and gives the request by which its outcome is waited for.
+func (s *session) send(d *delivery, name string, req api.SendRequest) (*request, error) {
+	limit := time.Now().Add(api.ClampTimeout(req.TimeoutMS))
+	held, err := s.prepare(d, req.Wait, limit)
 	if err != nil {
 		return nil, err
 	}
-	if held {
-		return s.sendReply(d, api.Queued), nil
+	r := s.h.newRequest(name, s.id, d.text, requestState{
+		Verb: verbSend, Wait: req.Wait && !held, Limit: limit, Phase: phaseQueued, Queued: held,
+		Keys: req.Keys, Enter: d.enter, Insist: d.insist, Force: d.force, Back: d.back, Answers: d.dialogSeq,
+	})
+	r.d, d.req = d, r
+	if d.waiter != nil {
+		s.mu.Lock()
+		d.waiter.request = r.id
+		s.mu.Unlock()
 	}
-	if err := d.start(); err != nil {
-		return nil, err
-	}
-	if w.Wait {
-		return s.awaitOutcome(ctx, d, false)
-	}
-	patience := time.NewTimer(busyPatience)
-	defer patience.Stop()
-	select {
-	case <-d.done:
-		if d.err != nil {
-			return nil, d.err
+	if err = r.begin(s); err == nil {
+		if held {
+			err = s.hold(d)
+		} else {
+			err = d.start()
 		}
-		return s.sendReply(d, d.how), nil
-	case <-patience.C: // it stays on its way, behind another text or an agent that starts
-		return s.sendReply(d, api.Queued), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		if err != nil {
+			r.done(true, true)
+		}
 	}
+	if err != nil && d.waiter != nil {
+		s.dropWaiter(d.waiter)
+	}
+	return r, err
 }
 
 // prepare decides what a send is: an answer to the dialog that is open, a line that
 // has to wait for the composer, keys, or a text.
-func (s *session) prepare(d *delivery, w api.Waiting) (held bool, err error) {
+func (s *session) prepare(d *delivery, wait bool, limit time.Time) (held bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -99,11 +109,11 @@ func (s *session) prepare(d *delivery, w api.Waiting) (held bool, err error) {
 			}
 			d.dialog, d.dialogSeq = dialog, s.machine.DialogSeq()
 		} else if d.back && (open || s.draftedLocked()) {
-			return s.holdLocked(d)
+			return true, nil
 		}
 	}
-	if w.Wait {
-		d.waiter = s.newWaiterLocked(w)
+	if wait {
+		d.waiter = s.newWaiterLocked(limit)
 	}
 	return false, nil
 }
@@ -145,13 +155,19 @@ func (s *session) sendReply(d *delivery, how api.Delivery) api.SendReply {
 	}
 }
 
-// holdLocked keeps a worker's line back to its spawner until the composer is free.
-func (s *session) holdLocked(d *delivery) (bool, error) {
-	if len(s.held) >= maxHeld {
-		return false, api.NewError(api.Busy, fmt.Sprintf("%d lines wait for this session's composer already", len(s.held)))
+// hold keeps a worker's line back to its spawner until the composer is free.
+func (s *session) hold(d *delivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return notLive(s.id)
+	case len(s.held) >= maxHeld:
+		return api.NewError(api.Busy, fmt.Sprintf("%d lines wait for this session's composer already", len(s.held)))
 	}
 	s.held = append(s.held, d)
-	return true, nil
+	s.lookSoonLocked(time.Now()) // the composer may have become free meanwhile
+	return nil
 }
 
 // releaseHeldLocked delivers the lines that were held, when the composer is free.
@@ -183,6 +199,7 @@ func (d *delivery) giveAnswer(ctx context.Context) (api.Delivery, error) {
 	if err != nil {
 		return "", err
 	}
+	d.mark(phasePressing)
 	if err := s.in.write(p); err != nil {
 		return "", d.gone()
 	}

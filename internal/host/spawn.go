@@ -24,6 +24,9 @@ const (
 // Spawn starts an agent session with a prompt. It answers as soon as the session
 // exists, or with req.Wait when the outcome of the first turn is known.
 func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, error) {
+	if r := h.requests.get(c.Request); r != nil {
+		return r.join(ctx)
+	}
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
 	}
@@ -58,25 +61,25 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 	if sc.from != nil && prompt != "" {
 		prompt = agent.Note(sc.fromRec.ID.Link(), prompt)
 	}
-	s, plan, err := h.begin(ctx, launch{
+	st := startState(verbSpawn, req.Waiting)
+	st.Fresh = fresh // there was nothing to resume, which is said
+	r := h.newRequest(c.Request, rec.ID, prompt, st)
+	err = h.begin(ctx, launch{
 		rec: rec, man: man, project: sc.project, resume: resume, prompt: prompt,
-		size: sizeOf(req.Cols, req.Rows),
+		size: sizeOf(req.Cols, req.Rows), req: r,
 	})
 	if err != nil {
 		undo()
 		return nil, err
 	}
-	d := &delivery{s: s, text: prompt, enter: true, first: true}
-	reply, err := h.startReply(ctx, s, d, plan.Typed, req.Waiting)
-	if r, ok := reply.(api.StartReply); ok {
-		r.Fresh = fresh // there was nothing to resume, which is said
-		return r, err
-	}
-	return reply, err
+	return r.answer(ctx)
 }
 
 // Run starts a login shell and enters a command.
 func (h *Host) Run(ctx context.Context, c Caller, req api.RunRequest) (any, error) {
+	if r := h.requests.get(c.Request); r != nil {
+		return r.join(ctx)
+	}
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
 	}
@@ -89,35 +92,49 @@ func (h *Host) Run(ctx context.Context, c Caller, req api.RunRequest) (any, erro
 	}
 	rec := newRecord(sc, store.KindRun, h.shell().ID, dir)
 	rec.Command = req.Command
-	s, _, err := h.begin(ctx, launch{rec: rec, man: h.shell(), project: sc.project, size: sizeOf(req.Cols, req.Rows)})
+	r := h.newRequest(c.Request, rec.ID, req.Command, startState(verbRun, req.Waiting))
+	err = h.begin(ctx, launch{rec: rec, man: h.shell(), project: sc.project, size: sizeOf(req.Cols, req.Rows), req: r})
 	if err != nil {
 		return nil, err
 	}
-	d := &delivery{s: s, text: req.Command, enter: true, first: true, command: true}
-	return h.startReply(ctx, s, d, true, req.Waiting)
+	return r.answer(ctx)
 }
 
-// startReply has the first text delivered and answers a start.
-func (h *Host) startReply(ctx context.Context, s *session, d *delivery, typed bool, w api.Waiting) (any, error) {
-	s.mu.Lock()
-	d.run = s.run
-	title := s.titleLocked()
-	if w.Wait {
-		d.waiter = s.newWaiterLocked(w)
+// startState is the state of a request for a new session, of which nothing has been
+// done.
+func startState(v verb, w api.Waiting) requestState {
+	return requestState{
+		Verb: v, Wait: w.Wait, Limit: time.Now().Add(api.ClampTimeout(w.TimeoutMS)), Phase: phaseQueued, Enter: true,
 	}
-	if !typed && d.waiter != nil {
+}
+
+// deliverFirst has the text delivered that a session is started for, to the program that
+// was started for it. typed says that it is typed; else the program was started with it,
+// if there is one.
+func (r *request) deliverFirst(s *session, run *running, typed bool) {
+	st := r.get()
+	s.mu.Lock()
+	d := &delivery{
+		s: s, run: run, req: r, text: r.text, enter: true, first: true, command: st.Verb == verbRun, done: make(chan struct{}),
+	}
+	r.s, r.d = s, d
+	if st.Wait {
+		d.waiter = s.newWaiterLocked(st.Limit)
+		d.waiter.request = r.id
+	}
+	arg := !typed || d.text == ""
+	if arg && d.waiter != nil {
 		d.waiter.submitted(submission{at: time.Now(), turn: s.turnStateLocked(), arg: true})
 	}
+	if !arg {
+		d.startLocked()
+	}
 	s.mu.Unlock()
-	if typed && d.text != "" {
-		if err := d.start(); err != nil {
-			return nil, err
-		}
+	r.h.requests.add(r)
+	if arg {
+		close(d.done)
+		d.over()
 	}
-	if !w.Wait {
-		return api.StartReply{Head: api.OKHead(), Target: s.id.Link(), Title: title, Created: true, Queued: true}, nil
-	}
-	return s.awaitOutcome(ctx, d, true)
 }
 
 // checkWaiting holds that waiting is always explicit.
@@ -319,4 +336,5 @@ type launch struct {
 	resume  bool
 	prompt  string
 	size    pty.Size
+	req     *request // what the session is started for
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // newWaiterLocked adds a waiter for the outcome of a turn that is about to be asked for.
-func (s *session) newWaiterLocked(w api.Waiting) *waiter {
+func (s *session) newWaiterLocked(limit time.Time) *waiter {
 	man := s.run.man
-	nw := newWaiter(man.IsShell(), man.Timings().Queues, time.Now().Add(api.ClampTimeout(w.TimeoutMS)))
-	s.waiters = append(s.waiters, nw)
-	return nw
+	w := newWaiter(man.IsShell(), man.Timings().Queues, limit)
+	s.waiters = append(s.waiters, w)
+	return w
 }
 
 // dropWaiter forgets a waiter.
@@ -27,16 +27,20 @@ func (s *session) dropWaiter(w *waiter) {
 // awaitOutcome waits until d's waiter has decided and makes the reply.
 func (s *session) awaitOutcome(ctx context.Context, d *delivery, created bool) (any, error) {
 	w := d.waiter
-	defer s.dropWaiter(w)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-w.done:
-			return s.waitReply(ctx, d, created)
+			reply, err := s.waitReply(ctx, d, created)
+			if ctx.Err() == nil {
+				s.dropWaiter(w)
+			}
+			return reply, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-w.wake:
+			s.checkpoint() // what has moved need not move again for the next host
 		case <-timer.C:
 			s.showMovement(d)
 		}

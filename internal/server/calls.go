@@ -95,6 +95,24 @@ func (s *Server) daemon(*http.Request, host.Caller) (any, error) { return s.host
 
 func (s *Server) stop(r *http.Request, _ host.Caller) (any, error) { return s.host.Stop(r.Context()) }
 
+// request answers a call that was made before, by its name.
+func (s *Server) request(w http.ResponseWriter, r *http.Request) {
+	var reply any
+	_, err := caller(r)
+	if err == nil {
+		err = s.host.CheckControl()
+	}
+	if err == nil {
+		name, known := named(r), false
+		if reply, known, err = s.host.Request(r.Context(), name); !known {
+			name = api.RequestUnknown
+		}
+		w.Header().Set(api.HeaderRequest, name)
+	}
+	s.reply(w, r, reply, err)
+	s.answered(w, r)
+}
+
 // flag is a query parameter that is 1 when set.
 func flag(r *http.Request, name string) bool { return r.URL.Query().Get(name) == "1" }
 

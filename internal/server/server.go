@@ -44,7 +44,7 @@ type Server struct {
 	log    *slog.Logger
 	http   *http.Server
 	ctx    context.Context // of every request
-	cancel context.CancelFunc
+	cancel func()
 }
 
 // New makes a server for h. Nothing listens yet.
@@ -57,8 +57,8 @@ func New(h *host.Host, log *slog.Logger) *Server {
 
 // newServer makes a server that has no handler yet.
 func newServer(log *slog.Logger) *Server {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{log: log, ctx: ctx, cancel: cancel, name: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s := &Server{log: log, ctx: ctx, cancel: func() { cancel(host.ErrLeaving) }, name: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
 	s.http = &http.Server{
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       withPeer,
@@ -139,8 +139,10 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 			v, err := s.call(w, r, rt)
 			s.reply(w, r, v, err)
+			s.answered(w, r)
 		})
 	}
+	mux.HandleFunc(api.RouteRequest, s.request)
 	mux.HandleFunc(api.RouteReport, s.report)
 	mux.HandleFunc(api.RouteWatch, s.watch)
 	mux.HandleFunc(api.RouteAttach, s.attach)
@@ -182,10 +184,29 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rt route) (any, er
 	return rt.handle(r, c)
 }
 
+// answered tells the host that the answer to a named call is on its way, whatever
+// becomes of this process.
+func (s *Server) answered(w http.ResponseWriter, r *http.Request) {
+	if name := named(r); name != "" && http.NewResponseController(w).Flush() == nil {
+		s.host.Answered(name)
+	}
+}
+
+// named is the name of the call that a request is, or asks for; "" if it has none.
+func named(r *http.Request) string {
+	if r.Pattern == api.RouteRequest {
+		return r.PathValue("target")
+	}
+	return r.Header.Get(api.HeaderRequest)
+}
+
 // caller is who sent the request: the kernel's word for the process, the
 // caller's own for what the kernel cannot tell.
 func caller(r *http.Request) (host.Caller, error) {
-	c := host.Caller{All: r.URL.Query().Get("all") == "1"}
+	c := host.Caller{All: r.URL.Query().Get("all") == "1", Request: r.Header.Get(api.HeaderRequest)}
+	if _, ok := api.ParseSessionID(c.Request); !ok && c.Request != "" {
+		return c, api.NewError(api.BadRequest, fmt.Sprintf("header %s: a call's name is a UUID", api.HeaderRequest))
+	}
 	if p, ok := r.Context().Value(peerKey{}).(peer); ok {
 		c.PID = p.pid
 	}
@@ -224,6 +245,8 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, v any, err error)
 		writeJSON(w, http.StatusOK, v)
 	case ok:
 		writeJSON(w, e.Code.HTTPStatus(), e)
+	case errors.Is(err, context.Canceled) && s.closing() && !s.stopped() && named(r) != "":
+		panic(http.ErrAbortHandler) // its caller asks the next host
 	case errors.Is(err, context.Canceled):
 		writeJSON(w, api.Unavailable.HTTPStatus(), api.NewError(api.Unavailable, "the daemon is closing; the session goes on"))
 	case host.Unable(err):

@@ -517,6 +517,14 @@ func (d *Daemon) SpawnAgent(agent, prompt string) string {
 	return r.Target
 }
 
+// Send types a text into a session.
+func (d *Daemon) Send(link, text string) {
+	d.t.Helper()
+	if _, err := d.Client().Send(d.Context(), link, api.SendRequest{Text: text}); err != nil {
+		d.t.Fatalf("send %q: %v", text, err)
+	}
+}
+
 // Close ends a session.
 func (d *Daemon) Close(link string) {
 	d.t.Helper()
