@@ -90,7 +90,7 @@ func (s *session) checkpoint() {
 	s.saving.Lock()
 	defer s.saving.Unlock()
 	s.mu.Lock()
-	over := s.closed && !s.left
+	over := s.overLocked()
 	progress := s.progressLocked()
 	s.mu.Unlock()
 	if over { // its record says how it ended

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"termio/internal/agent"
@@ -99,12 +98,17 @@ func (h *Host) daemonStops() {
 		h.closing = true
 		h.mu.Unlock()
 		h.wg.Go(func() {
-			var all sync.WaitGroup
-			for _, s := range h.open() {
+			all := h.open()
+			for _, s := range all {
 				s.close(reasonStopped)
-				all.Go(func() { <-s.ended })
 			}
-			all.Wait()
+			for _, s := range all {
+				select {
+				case <-s.ended:
+				case <-h.ctx.Done(): // this host leaves before, and the keeper ends them
+					return
+				}
+			}
 			close(h.stopped)
 		})
 	})

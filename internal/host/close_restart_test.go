@@ -146,4 +146,13 @@ func TestCloseWhileAShellTakesTheAgentsPlace(t *testing.T) {
 	if left := d.Processes(); len(left) > 0 {
 		t.Errorf("processes left: %q", left)
 	}
+	list, err := d.Client().List(d.Context(), client.ListOptions{Closed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list.Sessions { // none was stored as open again
+		if s.Status != api.Closed || s.Reason != "closed" && s.Reason != "Brief exited" {
+			t.Errorf("session %+v", s)
+		}
+	}
 }

@@ -183,10 +183,14 @@ func (h *Host) add(s *session) bool {
 	return true
 }
 
-// leads notes that a process leads a session's terminal now: the session is alive.
+// leads notes that a process leads a session's terminal now: the session is alive,
+// unless it has been taken off the table meanwhile.
 func (h *Host) leads(s *session, was, pid int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.starting[s.id] != s && h.sessions[s.id] != s {
+		return
+	}
 	if h.leaders[was] == s {
 		delete(h.leaders, was)
 	}

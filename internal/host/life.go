@@ -84,7 +84,9 @@ func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size 
 	}
 	s.wg.Go(s.read)
 	h.leads(s, 0, s.leader.PID)
-	s.exitedEarly()
+	s.mu.Lock()
+	s.exitedEarlyLocked()
+	s.mu.Unlock()
 	if h.stopping() {
 		s.close(reasonStopped)
 	}
@@ -155,15 +157,22 @@ func (h *Host) startFailed(m *agent.Manifest, err error) error {
 	return api.NewError(api.StartFailed, fmt.Sprintf("start %s: %v", m.Name, err))
 }
 
+// errEnded is what save refuses with.
+var errEnded = errors.New("the session has ended")
+
 // save changes the record of who and what the session is, and stores it before
-// the change shows.
+// the change shows. The record of a session that has ended says how, and stays so.
 func (s *session) save(change func(*store.Session)) error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
 	s.mu.Lock()
+	over := s.overLocked()
 	rec := s.rec
 	rec.Progress = s.progressLocked()
 	s.mu.Unlock()
+	if over {
+		return errEnded
+	}
 	if change != nil {
 		change(&rec)
 	}
@@ -175,6 +184,9 @@ func (s *session) save(change func(*store.Session)) error {
 	s.rec = rec
 	return nil
 }
+
+// overLocked reports whether the session has ended, for every host.
+func (s *session) overLocked() bool { return s.closed && !s.left }
 
 // progressLocked is what the record says of how far the session is.
 func (s *session) progressLocked() store.Progress {
@@ -217,28 +229,30 @@ func (s *session) atEnd(err error) bool {
 	return false
 }
 
-// exited takes the end of the terminal's leader. It is called by the host's one
-// follower of the keeper and must not wait.
+// exited takes the end of a program that led the terminal. It is called by the host's
+// one follower of the keeper and must not wait. The end of one that is only just being
+// started, of which the session doesn't know yet, is kept until it does.
 func (s *session) exited(e keeper.Exit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.term == nil { // not alive yet
+	if s.term == nil || e.Proc != s.leader {
 		s.early = &e
 		return
 	}
 	s.exitedLocked(e)
 }
 
-func (s *session) exitedEarly() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.early != nil {
-		s.exitedLocked(*s.early)
+// exitedEarlyLocked takes the end of the terminal's leader if that was told before its
+// start.
+func (s *session) exitedEarlyLocked() {
+	if e := s.early; e != nil && e.Proc == s.leader {
+		s.early = nil
+		s.exitedLocked(*e)
 	}
 }
 
 func (s *session) exitedLocked(e keeper.Exit) {
-	if e.Proc != s.leader || s.closed {
+	if s.closed {
 		return
 	}
 	s.exit = &e
@@ -275,17 +289,19 @@ func exitReason(m *agent.Manifest, e keeper.Exit) string {
 }
 
 // shellInstead starts a login shell where an agent was: people go on in its folder,
-// with what the agent left on the screen above.
+// with what the agent left on the screen above. A host that leaves meanwhile goes on
+// with it: a start that is given up would take the whole session along.
 func (s *session) shellInstead(e keeper.Exit) {
 	s.mu.Lock()
 	reason := exitReason(s.run.man, e)
 	cols, rows := s.screen.Size()
 	s.mu.Unlock()
+	ctx := context.WithoutCancel(s.ctx)
 	shell := s.h.shell()
 	rec := s.record()
-	plan, err := s.h.plan(s.ctx, &rec, shell, false, "")
+	plan, err := s.h.plan(ctx, &rec, shell, false, "")
 	if err == nil {
-		_, err = s.h.keeper.Start(s.ctx, keeper.StartRequest{
+		_, err = s.h.keeper.Start(ctx, keeper.StartRequest{
 			ID: string(s.id), Argv: plan.Argv, Env: plan.Env, Dir: existingFolder(rec.Folder, s.project.Root, s.h.env.UserHome),
 			Size: pty.Size{Cols: uint16(cols), Rows: uint16(rows)},
 		})
@@ -295,25 +311,28 @@ func (s *session) shellInstead(e keeper.Exit) {
 		s.finish(reason)
 		return
 	}
-	if s.shellTook(shell, s.term.Proc(), s.leader.PID, reason) { // a close was asked for meanwhile
+	if !s.shellTook(shell, s.term.Proc(), reason) { // a close was asked for meanwhile
 		s.endProcesses(s.h.ctx)
 	}
 }
 
-// shellTook notes that a shell has taken an agent's place, and reports whether the
-// session is being closed.
-func (s *session) shellTook(shell *agent.Manifest, proc pty.Proc, was int, reason string) (closing bool) {
+// shellTook notes that a shell has taken an agent's place, and reports whether it stays:
+// in a session that is being closed it has to end as well.
+func (s *session) shellTook(shell *agent.Manifest, proc pty.Proc, reason string) (stays bool) {
 	if err := s.save(func(r *store.Session) {
 		r.Kind, r.PID, r.PIDStart = store.KindShell, proc.PID, int64(proc.Start)
 	}); err != nil {
 		s.log.Error("demotion not stored", "error", err)
 	}
-	s.h.leads(s, was, proc.PID)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	was := s.leader.PID
 	s.leader = proc
 	s.becomeLocked(shell, proc, false, reason)
-	return s.closing != ""
+	s.exitedEarlyLocked()
+	stays = s.closing == ""
+	s.mu.Unlock()
+	s.h.leads(s, was, proc.PID)
+	return stays
 }
 
 // becomeLocked puts another program in the place of what the session shows. What

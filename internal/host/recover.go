@@ -125,9 +125,8 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover, r
 	s.wg.Go(s.read)
 	h.leads(s, 0, s.leader.PID)
 	if shown.replaced {
-		s.shellTook(h.shell(), o.Proc, rec.PID, exitReason(shown.man, keeper.Exit{}))
+		s.shellTook(h.shell(), o.Proc, exitReason(shown.man, keeper.Exit{}))
 	}
-	s.exitedEarly()
 	if o.Exit != nil {
 		s.exited(*o.Exit)
 	}

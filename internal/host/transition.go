@@ -68,7 +68,7 @@ func (s *session) publishLocked(now time.Time, reason string) *transition {
 	t := &transition{event: s.stateLocked(), run: s.run, announced: s.machine.DialogAnnounced(), done: make(chan struct{})}
 	t.event.At = now.UnixMilli()
 	t.event.Reason = reason
-	if s.closed && !s.left {
+	if s.overLocked() {
 		t.event.Status = api.Closed
 		t.event.Prompt, t.event.Dialog = "", nil
 	}
