@@ -49,6 +49,7 @@ func (t *transcriptLines) restore(c carriedTranscript) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.path, t.tail, t.ended = c.Path, c.Tail, c.Ended
+	t.tail.Mark = slices.Clone(t.tail.Mark) // the other one is written into the next carry
 }
 
 // carried is how far it has been read, for the next host.
