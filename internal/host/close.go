@@ -160,6 +160,9 @@ func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := h.awaitEnded(ctx, rec.ID); err != nil {
+		return nil, err
+	}
 	resumed, fresh, err := h.decideResume(&rec, man)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,7 @@ import (
 //	session.mu → input.mu, Attachment's connection
 //	session.saving → session.mu, bus.mu
 //	session.reading → transcript.mu, session.mu
+//	bus.mu → session.mu, Host.mu: of a session that ends
 //	bus.mu, request.mu → the store
 //
 // Host.mu guards the table of sessions and nothing else; transcript.mu the reading
@@ -77,6 +78,7 @@ type Host struct {
 	closing  bool
 	sessions map[api.SessionID]*session // alive
 	starting map[api.SessionID]*session // their programs are being started
+	ending   map[api.SessionID]*session // told to have ended; their terminals are still there
 	leaders  map[int]*session           // by the process that leads a session's terminal
 }
 
@@ -101,6 +103,7 @@ func Open(cfg Config) (*Host, error) {
 		stopped:  make(chan struct{}),
 		sessions: map[api.SessionID]*session{},
 		starting: map[api.SessionID]*session{},
+		ending:   map[api.SessionID]*session{},
 		leaders:  map[int]*session{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -199,14 +202,52 @@ func (h *Host) leads(s *session, was, pid int) {
 	h.sessions[s.id] = s
 }
 
-// remove takes a session off the table.
-func (h *Host) remove(s *session, leader int) {
+// remove takes a session off the table that did not start.
+func (h *Host) remove(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.starting, s.id)
+}
+
+// ends takes a session off the table that has ended, before anybody is told so: what is
+// told and what is listed are the same. Its terminal is there until ended.
+func (h *Host) ends(s *session, leader int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s.id)
 	delete(h.starting, s.id)
 	if h.leaders[leader] == s {
 		delete(h.leaders, leader)
+	}
+	h.ending[s.id] = s
+}
+
+// ended forgets a session: nothing of it is left but its record.
+func (h *Host) ended(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ending[s.id] == s {
+		delete(h.ending, s.id)
+	}
+}
+
+// awaitEnded waits until nothing is left of a session that has ended: started again, it
+// would get the old terminal.
+func (h *Host) awaitEnded(ctx context.Context, id api.SessionID) error {
+	h.mu.Lock()
+	s := h.ending[id]
+	if s == nil {
+		s = h.sessions[id] // about to be taken off
+	}
+	h.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

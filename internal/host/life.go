@@ -72,7 +72,7 @@ func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size 
 	}
 	term, err := h.keeper.Start(ctx, keeper.StartRequest{ID: string(s.id), Argv: plan.Argv, Env: plan.Env, Dir: s.rec.Folder, Size: size})
 	if err != nil {
-		h.remove(s, 0)
+		h.remove(s)
 		return h.startFailed(s.run.man, err)
 	}
 	s.live(term, int(size.Cols), int(size.Rows))
@@ -451,7 +451,6 @@ func (s *session) end(reason string) {
 	if s.look.timer != nil {
 		s.look.timer.Stop()
 	}
-	leader := s.leader.PID
 	t := s.publishLocked(now, reason)
 	for _, w := range s.waiters {
 		w.fail(s.closedLocked(reason))
@@ -469,7 +468,6 @@ func (s *session) end(reason string) {
 
 	<-t.done
 	s.cancel()
-	s.h.remove(s, leader)
 	s.wg.Wait()
 	if err := s.h.keeper.Release(string(s.id)); err != nil && !errors.Is(err, keeper.ErrLost) {
 		s.log.Error("terminal not released", "error", err)
@@ -479,6 +477,7 @@ func (s *session) end(reason string) {
 	}
 	s.h.removeCommand(s.id)
 	s.log.Info("session ended", "reason", reason)
+	s.h.ended(s)
 	close(s.ended)
 }
 
@@ -514,15 +513,16 @@ func (s *session) letGo() {
 	_ = s.term.Close()
 }
 
-// closingOf is what stands in the record of a session that ends.
-func (s *session) closingOf(t *transition) store.Closing {
+// closingOf is what stands in the record of a session that ends, and the process that led
+// its terminal last.
+func (s *session) closingOf(t *transition) (c store.Closing, leader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := store.Closing{ClosedAt: time.UnixMilli(t.event.At), Reason: t.event.Reason}
+	c = store.Closing{ClosedAt: time.UnixMilli(t.event.At), Reason: t.event.Reason}
 	if e := s.exit; e != nil && e.Signal == 0 {
 		c.ExitCode = &e.Code
 	} else if e != nil {
 		c.ExitSignal = e.Signal.String()
 	}
-	return c
+	return c, s.leader.PID
 }

@@ -60,3 +60,30 @@ func TestHostLeavesWhileAgentsEnd(t *testing.T) {
 		return left == 0
 	})
 }
+
+// A session that is started again as soon as its end is told gets a terminal of its own.
+func TestResumeAtTheEnd(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t)
+	events := d.WatchAll()
+	link := d.Run("echo first")
+	for range 5 {
+		c := d.Client()
+		closed := make(chan error, 1)
+		go func() {
+			_, err := c.Close(d.Context(), link)
+			closed <- err
+		}()
+		events.AwaitStatus(link, api.Closed)
+		if _, err := d.Client().Resume(d.Context(), link); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if _, err := d.Client().Send(d.Context(), link, api.SendRequest{Text: "echo again"}); err != nil {
+			t.Fatal(err)
+		}
+		d.Screen(link).AwaitText("\nagain")
+	}
+}

@@ -230,13 +230,15 @@ func (s *session) completeDialog(t *transition) {
 	}
 }
 
-// storeEnd stores how the session ended, or has that stored later.
+// storeEnd stores how the session ended, or has that stored later, and takes the session
+// off the table.
 func (s *session) storeEnd(t *transition, e *api.Event) error {
-	c := s.closingOf(t)
+	c, leader := s.closingOf(t)
 	err := s.h.store.CloseSession(s.id, c, e)
 	if err != nil {
 		s.h.late.add(s.id, c, *e)
 	}
+	s.h.ends(s, leader)
 	return err
 }
 
