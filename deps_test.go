@@ -38,7 +38,7 @@ var dependencies = map[string]dependency{
 	"github.com/spf13/pflag": {why: "the flags of cobra's commands, for their help", in: []string{"internal/cli"}},
 	"golang.org/x/sys": {
 		why: "terminals, processes, passed descriptors and peers need system calls that the standard library has frozen out",
-		in:  []string{"bench/internal/kid", "bench/internal/machine", "bench/internal/peer", "cmd/termio", "e2e", "internal/cli", "internal/client", "internal/demo", "internal/keeper", "internal/pty", "internal/server"},
+		in:  []string{"bench/internal/kid", "bench/internal/machine", "bench/internal/peer", "cmd/termio", "e2e", "internal/cli", "internal/client", "internal/demo", "internal/keeper", "internal/pty", "internal/server", "internal/termtest"},
 	},
 	"golang.org/x/term": {
 		why: "raw mode and size of the person's own terminal, on each system as it has to be done there",
