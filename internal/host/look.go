@@ -270,8 +270,8 @@ func (s *session) lookBeside() {
 // last is a few seconds after the first.
 const maxCopies = 7
 
-// lookAgain has a foreground group inspected again that was a copy of the shell: a
-// program about to be executed, as a rule within milliseconds, or commands in brackets,
+// lookAgain has a foreground group inspected again that has gone, or that was a copy of the
+// shell: a program about to be executed, as a rule within milliseconds, or commands in brackets,
 // which may come to execute one at any time. Looks that come anyway, after output, see
 // to that; without output there are some, later and later.
 func (s *session) lookAgain(group int) {
@@ -294,8 +294,8 @@ func (s *session) lookAgain(group int) {
 }
 
 // inspectFront finds out which program is in front of the session's shell, and reports
-// whether that is a copy of the shell itself.
-func (s *session) inspectFront(r *running, group int) (isCopy bool) {
+// whether that does not tell: it is a copy of the shell itself, or has gone.
+func (s *session) inspectFront(r *running, group int) (again bool) {
 	s.mu.Lock()
 	shell := s.leader.PID
 	s.mu.Unlock()
@@ -304,8 +304,8 @@ func (s *session) inspectFront(r *running, group int) (isCopy bool) {
 		return false
 	}
 	info, err := s.term.Foreground()
-	if err != nil { // it came and went
-		return false
+	if err != nil { // it came and went, and what comes next may print nothing
+		return true
 	}
 	args, err := pty.Args(info.PID)
 	if err != nil {
@@ -316,14 +316,14 @@ func (s *session) inspectFront(r *running, group int) (isCopy bool) {
 		return false
 	}
 	its, err := pty.Args(shell)
-	isCopy = err == nil && slices.Equal(args, its)
+	again = err == nil && slices.Equal(args, its)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run == r && r.shell() && r.front == group {
 		s.applyLocked(agent.ProcessEvidence(agent.ProcessForeground, programName(args, info.Name), now), now)
 	}
-	return isCopy
+	return again
 }
 
 // shellBack notes that the session's shell has the foreground again.
