@@ -127,6 +127,10 @@ func (mc *Machine) level() (Channel, *word) {
 		switch {
 		case ch == ChannelComposer && mc.word(ChannelHook) != nil: // see stopped
 		case w == nil || w.Status == "" && !w.Busy:
+		case !w.Busy && mc.showsTurn():
+			// It has told of no turn yet: what it says is of the start, and one that was
+			// begun at the launch is about to be told.
+			mc.notes[ch] = "of the start: the screen shows that a turn runs"
 		case best != nil:
 			if w.Status != best.Status {
 				mc.notes[ch] = fmt.Sprintf("outranked by %s", found)
@@ -136,6 +140,12 @@ func (mc *Machine) level() (Channel, *word) {
 		}
 	}
 	return found, best
+}
+
+// showsTurn reports whether the screen alone shows that a turn runs.
+func (mc *Machine) showsTurn() bool {
+	c := mc.word(ChannelComposer)
+	return c != nil && c.Status == api.Working && mc.word(ChannelHook) == nil
 }
 
 // attention says whether the session is blocked on its person: by a dialog on the

@@ -54,6 +54,19 @@ var silentStories = []tale{
 		},
 	},
 	{
+		name: "a turn begun at the launch, before the status file tells of any", manifest: head + composerPart + `,
+			"programStatus":true,"statusFile":{"path":"~/{pid}","state":"s","values":{"idle":"idle","busy":"working"}}}`, turns: 1,
+		steps: []seen{
+			{0.5, composerOf(busyScreen), api.Working, 0},
+			{0.6, fileOf(`{"s":"idle"}`), api.Working, 0}, // as it is at every start
+			{0.7, programOf("state=idle"), api.Working, 0},
+			{0.9, fileOf(`{"s":"busy"}`), api.Working, 0},
+			{1, programOf("state=working"), api.Working, 0},
+			{4, programOf("state=done"), api.Done, 0},
+			{4.1, composerOf(restScreen), api.Done, 0},
+		},
+	},
+	{
 		name: "interrupted a moment after a hook", manifest: head + composerPart + `,` + hooksPart + `}`, turns: 1,
 		steps: []seen{
 			{1, hookOf("Prompt", ``), api.Working, 0},
