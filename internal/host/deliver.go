@@ -249,6 +249,7 @@ func (d *delivery) put(ctx context.Context) error {
 	}
 	defer s.in.unlock()
 	d.awaitShown(ctx)
+	d.awaitLeft(ctx)
 	p, err := d.encode()
 	if err != nil {
 		return err
@@ -304,6 +305,22 @@ func (d *delivery) awaitShown(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// awaitLeft waits until a dialog has left the screen of an agent that says that it has
+// gone on since: it draws when it comes to it. One that stays is still asking.
+func (d *delivery) awaitLeft(ctx context.Context) {
+	s := d.s
+	if d.run.shell() || d.text == "" {
+		return
+	}
+	s.await(ctx, answerPatience, func() bool {
+		if s.closed || s.run != d.run || s.machine.Status() == api.NeedsYou {
+			return true
+		}
+		_, drawn := d.run.man.FindDialog(s.viewLocked())
+		return !drawn
+	})
 }
 
 // encode checks that the composer is free and gives the text as the program

@@ -222,3 +222,48 @@ func TestFirstStartDialogs(t *testing.T) {
 		t.Errorf("submitted %q", got)
 	}
 }
+
+// An agent that says that it has gone on may still show its dialog for a moment: Claude
+// Code does after a refusal. A text that comes then is no answer and is not refused; it
+// is typed when the dialog has left the screen.
+func TestTextBehindADialogThatIsAboutToGo(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t)
+	d.WriteFile(filepath.Join(d.Paths.AgentsDir, "slow.json"), 0o600, `{
+	"id": "slow", "name": "Slow", "command": "`+filepath.Join(d.Dir, "slow")+`",
+	"programStatus": true, "ready": {"program": "idle"}, "composer": {"prompt": "^> ?(?P<draft>.*)$"},
+	"dialogs": [{"name": "permission", "kind": "permission", "title": ["^Run it\\?$"], "footer": ["^Esc to cancel$"]}]
+}`)
+	d.WriteFile(filepath.Join(d.Dir, "slow"), 0o700, `#!/bin/sh
+state() { printf '\033]7501;state=%s:app=slow\033\\' "$1"; }
+clear() { printf '\033[2J\033[H> '; }
+clear; state idle
+read -r first
+state working
+printf '\033[2J\033[HRun it?\n❯ 1. Yes\n  2. No\nEsc to cancel\n'
+state blocked:kind=permission
+read -r key
+state idle
+sleep 0.3
+clear
+read -r second
+state working
+echo "$second" >second
+clear; state done
+read -r end
+`)
+	events := d.WatchAll()
+	link := d.SpawnAgent("slow", "x")
+	events.AwaitStatus(link, api.NeedsYou)
+	if _, err := d.Client().Send(d.Context(), link, api.SendRequest{Keys: []string{"enter"}}); err != nil {
+		t.Fatal(err)
+	}
+	events.AwaitStatus(link, api.Idle)
+	if _, err := d.Client().SendWait(d.Context(), link, api.SendRequest{Text: "what now?"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(d.Dir, "second"))
+	if err != nil || string(got) != "what now?\n" {
+		t.Errorf("the agent took %q, %v", got, err)
+	}
+}

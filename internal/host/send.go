@@ -103,7 +103,7 @@ func (s *session) prepare(d *delivery, wait bool, limit time.Time) (held bool, e
 	}
 	if d.text != "" && !d.run.shell() {
 		s.lookLocked(time.Now())
-		if dialog, open := s.dialogLocked(); open && !d.back {
+		if dialog, open := s.dialogLocked(); open && !d.back && s.machine.Status() == api.NeedsYou {
 			if d.answer, err = s.answerLocked(dialog, d); err != nil {
 				return false, err
 			}
