@@ -94,6 +94,7 @@ func manifestShape() *shape {
 			opt("symbol", plain("One glyph.")),
 			opt("tint", checked("Colour, #rrggbb.", checkTint)))),
 		opt("install", plain("Where to get the agent; shown when its command is not found.")),
+		opt("unverified", checked("Why the manifest has not been tried on the real program, and where what it says is from; shown in lists.", checkLine)),
 		opt("env", objectOf("The agent's environment.",
 			opt("set", table("Variables to set.", plain(""))),
 			opt("remove", listOf("Variables to remove; a * at the end takes all that begin so.", checked("", checkVariable))))),

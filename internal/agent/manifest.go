@@ -23,7 +23,8 @@ type Manifest struct {
 	Command              string           `json:"command,omitempty"`              // command line; none is a login shell
 	PermissionBypassFlag string           `json:"permissionBypassFlag,omitempty"` // appended when the switch is on
 	Icon                 *Icon            `json:"icon,omitempty"`
-	Install              string           `json:"install,omitempty"` // where to get it
+	Install              string           `json:"install,omitempty"`    // where to get it
+	Unverified           string           `json:"unverified,omitempty"` // why it was not tried on the real program
 	Env                  *Env             `json:"env,omitempty"`
 	Config               *ConfigFolder    `json:"config,omitempty"`
 	PromptArg            *PromptArg       `json:"prompt,omitempty"`

@@ -223,4 +223,14 @@ func TestParseGrok(t *testing.T) {
 	if m.Hooks.Conversation != "sessionId" || len(m.Hooks.Events) != 5 || m.Hooks.Dialect != "grok" {
 		t.Errorf("hooks = %+v", m.Hooks)
 	}
+	// The built-in one is the same, but for the note that it was not tried.
+	own := *builtin(t, "grok")
+	if own.Unverified == "" {
+		t.Error("the built-in one does not say that it was not tried")
+	}
+	own.Unverified, own.Source, own.Warnings = "", m.Source, m.Warnings
+	text := func(m *Manifest) string { b, _ := json.Marshal(m); return string(b) }
+	if a, b := text(m), text(&own); a != b {
+		t.Errorf("the built-in one is %s, want %s", b, a)
+	}
 }

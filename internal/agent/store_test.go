@@ -359,7 +359,10 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%s: source %s, %v", m.ID, m.Source, m.Warnings)
 		}
 	}
-	if want := []string{"terminal", "claudeCode", "codex", "pi", "demo"}; !slices.Equal(ids, want) {
+	if want := []string{
+		"terminal", "claudeCode", "codex", "opencode", "amp", "pi", "copilot", "cursor", "gemini", "kimi", "qwen", "antigravity",
+		"droid", "crush", "cline", "hermes", "grok", "demo",
+	}; !slices.Equal(ids, want) {
 		t.Errorf("agents = %v, want %v", ids, want)
 	}
 	if len(c.Problems()) > 0 {

@@ -102,6 +102,8 @@ type AgentInfo struct {
 	SkillFile string   `json:"skill_file,omitempty"`
 	Trust     string   `json:"trust,omitempty"`      // as Hooks: whether the person is on record as trusting them; absent where the agent asks for no such thing
 	TrustFile string   `json:"trust_file,omitempty"` // the agent's own file that records it
+	// Unverified says why the agent's manifest was not tried on the real program; "" if it was.
+	Unverified string `json:"unverified,omitempty"`
 }
 
 // AgentProblem is a manifest that does not load.

@@ -104,7 +104,7 @@ var goldens = []struct {
 		"claudeCode", "Claude Code", "claude", "claude", true, "/usr/bin/claude", "https://claude.com/claude-code", "builtin", "on",
 		[]string{"unknown key x"},
 		"/home/ada/.claude/settings.json", "off", "/home/ada/.claude/skills/termio/SKILL.md",
-		"off", "/home/ada/.claude/trusted.toml",
+		"off", "/home/ada/.claude/trusted.toml", "from its manual",
 	}}, []AgentProblem{{"/home/ada/.termio/config/agents/x.json", "/hooks/type", "unknown type"}}}},
 	{"settings-change-v1", SettingsChange{testSettings, []string{"command_link"}}},
 	{"settings-v1", SettingsReply{OKHead(), testSettings, "/home/ada/.termio/config/settings.json", []string{"hooks added to Claude Code"}, []string{"read only"}}},

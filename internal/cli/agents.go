@@ -78,6 +78,9 @@ func (a *App) printAgents(v api.AgentsReply) {
 				where += "; get it from " + ag.Install
 			}
 		}
+		if ag.Unverified != "" {
+			where += " (not run here)"
+		}
 		hooks := ag.Hooks
 		if hooks == "" {
 			hooks = "none"

@@ -62,7 +62,7 @@ func (h *Host) Agents() (api.AgentsReply, error) {
 	reply := api.AgentsReply{Head: api.OKHead(), Agents: []api.AgentInfo{}}
 	for _, m := range cat.All() {
 		i := api.AgentInfo{
-			ID: m.ID, Name: m.Name, Wire: m.Token(), Command: m.Command, Install: m.Install, Source: m.Source,
+			ID: m.ID, Name: m.Name, Wire: m.Token(), Command: m.Command, Install: m.Install, Source: m.Source, Unverified: m.Unverified,
 			Installed: m.IsShell(),
 		}
 		if !m.IsShell() {

@@ -237,8 +237,8 @@ func TestPluginsReport(t *testing.T) {
 			  {"type":"session.idle","properties":{"sessionID":"c2"}},
 			  {"type":"session.idle","properties":{"sessionID":"c1"}}]`,
 			`working --event session.status {"type":"session.status","properties":{"sessionID":"c1","status":{"type":"busy"}}}
-done --event session.idle {"type":"session.idle","properties":{"sessionID":"c2"},"subagent":"c2"}
-done --event session.idle {"type":"session.idle","properties":{"sessionID":"c1"}}
+done --event session.idle {"type":"session.idle","properties":{"sessionID":"c2"},"after":"","subagent":"c2"}
+done --event session.idle {"type":"session.idle","properties":{"sessionID":"c1"},"after":""}
 working --event chat.message {"type":"chat.message","properties":{"sessionID":"c1"},"prompt":"hello"}
 `,
 		},

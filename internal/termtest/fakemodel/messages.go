@@ -62,7 +62,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 }
 
 // added matches what agents put around a person's words.
-var added = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+var added = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>|<current_datetime>.*?</current_datetime>`)
 
 // said are the texts of the person in a message, and those of the tools that
 // answered. A message holds several texts when a turn before it came to nothing, or
