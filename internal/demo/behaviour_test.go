@@ -51,7 +51,7 @@ func taskCounts(calls []hookCall, event string) []int {
 func TestSubagent(t *testing.T) {
 	b := start(t, "--program=on")
 	b.event("ready")
-	b.prompt("[[subagent 10s look around]]")
+	b.prompt("[[subagent 100s look around]]") // long enough to be seen
 	b.event("status", "status", "done")
 	b.waitScreen("1 in the background")
 	b.event("background-end")
@@ -69,7 +69,7 @@ func TestSubagent(t *testing.T) {
 		t.Errorf("prompt %q", got)
 	}
 	b.wait(":id=")
-	b.wantStory("user: [[subagent 10s look around]]", "assistant*: Done.", "system turn_duration",
+	b.wantStory("user: [[subagent 100s look around]]", "assistant*: Done.", "system turn_duration",
 		"user: <task-notification>\nlook around has finished\n</task-notification>", "assistant*: Noted: the subagent has finished.", "system turn_duration")
 }
 
