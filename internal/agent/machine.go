@@ -81,8 +81,12 @@ type memory struct {
 	// behind it.
 	TurnPrompted bool `json:"turn_prompted,omitempty"`
 	// HookPrompt says that hooks tell of prompts, LinePrompt when the transcript did.
-	HookPrompt bool              `json:"hook_prompt,omitempty"`
-	LinePrompt time.Time         `json:"line_prompt,omitzero"`
+	HookPrompt bool      `json:"hook_prompt,omitempty"`
+	LinePrompt time.Time `json:"line_prompt,omitzero"`
+	// Together is how many prompts the transcript has had since a turn last ended in it,
+	// LineEnded that one has ended since its last prompt.
+	Together   int               `json:"together,omitempty"`
+	LineEnded  bool              `json:"line_ended,omitempty"`
 	TurnEnd    time.Time         `json:"turn_end,omitzero"`
 	Words      map[Channel]*word `json:"words"`
 	Hooks      []string          `json:"hooks,omitempty"` // names of events since the start
@@ -192,6 +196,9 @@ func (mc *Machine) take(ev Evidence) (prompted bool) {
 			s.HookTasks = ev.Background
 		}
 	}
+	if ev.Channel == ChannelTranscript {
+		s.countTogether(ev)
+	}
 	old := s.Words[ev.Channel]
 	if old != nil && ev.At.Before(old.At) {
 		if ev.Channel == ChannelHook || ev.Channel == ChannelTranscript {
@@ -276,6 +283,19 @@ func (s *memory) prompted(ev Evidence) bool {
 	return !s.HookPrompt
 }
 
+// countTogether counts the prompts of a turn as the transcript has them: those that an
+// agent runs as one stand there one after the other, with no end between.
+func (s *memory) countTogether(ev Evidence) {
+	switch {
+	case ev.Prompt && s.LineEnded:
+		s.Together, s.LineEnded = 1, false
+	case ev.Prompt:
+		s.Together++
+	case ev.Status == api.Done || ev.Status == api.Idle:
+		s.LineEnded = true
+	}
+}
+
 // forget drops what was heard of an agent that is gone.
 func (mc *Machine) forget() {
 	s := &mc.s
@@ -283,6 +303,7 @@ func (mc *Machine) forget() {
 	s.Hooks, s.Records, s.Tool = nil, nil, ""
 	s.HookTasks, s.Queued = 0, 0
 	s.HookPrompt, s.LinePrompt = false, time.Time{}
+	s.Together, s.LineEnded = 0, false
 }
 
 // maxRecords bounds the background records of one session.
@@ -323,6 +344,10 @@ func (mc *Machine) Turn() uint64 { return mc.s.Turn }
 // Prompts is the number of prompts of a person that the agent is known to have taken.
 func (mc *Machine) Prompts() uint64 { return mc.s.Prompts }
 
+// Together is how many prompts of a person the last turn took, as the transcript tells:
+// more than one where the agent ran queued ones as one. 0 where it doesn't tell.
+func (mc *Machine) Together() int { return mc.s.Together }
+
 // Tool is the tool that runs, as the hooks named it, or the command in the
 // foreground of a shell; "" when none is known.
 func (mc *Machine) Tool() string {
@@ -346,9 +371,13 @@ func (mc *Machine) DialogSeq() uint64 { return mc.s.DialogSeq }
 // DialogAnnounced reports whether the open dialog is one that the agent has told of
 // and is yet to draw: not all of its options may be known, such as those that the agent
 // adds to a question's own. False where the manifest doesn't say how its dialogs are
-// drawn, and for a limit or a login that a hook told of: those are never drawn.
+// drawn, and for a limit or a login that ended a turn: those are never drawn.
 func (mc *Machine) DialogAnnounced() bool {
-	return mc.s.Status == api.NeedsYou && mc.s.Won != ChannelDialog && mc.m.HasDialogs() && !sticky(mc.s.Dialog)
+	if mc.s.Status != api.NeedsYou || mc.s.Won == ChannelDialog || !mc.m.HasDialogs() {
+		return false
+	}
+	w := mc.s.Words[mc.s.Won]
+	return !sticky(mc.s.Dialog) || mc.s.Won == ChannelProgram && w != nil && !w.Failed
 }
 
 // Background is the number of tasks that go on besides the turn.

@@ -19,6 +19,7 @@ type Event struct {
 	Agent         string  `json:"agent,omitempty"`      // display name
 	Project       string  `json:"project,omitempty"`    // only in streams over all projects
 	Background    int     `json:"background,omitempty"`
+	Merged        bool    `json:"merged,omitempty"` // with done: the turn took several prompts
 	Dialog        *Dialog `json:"dialog,omitempty"`
 	Reason        string  `json:"reason,omitempty"` // with closed; a failed delivery too
 }

@@ -72,7 +72,7 @@ var goldens = []struct {
 	{"send-v1", SendReply{OKHead(), testLink, "hello", testFile, new(int64(12)), Submitted}},
 	{"send-bare-v1", SendReply{Head: OKHead(), Target: testLink, Title: "zsh", Delivery: Typed}},
 	{"wait-v1", WaitReply{
-		OKHead(), testLink, "hello", NeedsYou, true, true, testFile, new(int64(0)), new(int64(42)), "Run this command?", testDialog, 2, new(1), Queued,
+		OKHead(), testLink, "hello", NeedsYou, true, true, testFile, new(int64(0)), new(int64(42)), "Run this command?", testDialog, 2, new(1), Queued, true,
 	}},
 	{"wait-bare-v1", WaitReply{Head: OKHead(), Target: testLink, Title: "hello", Status: Done, Cursor: new(int64(0)), CursorEnd: new(int64(0))}},
 	{"read-v1", ReadReply{OKHead(), testLink, "zsh", "$ make test\nok"}},
@@ -86,7 +86,7 @@ var goldens = []struct {
 
 	{"event-v1", Event{
 		SchemaVersion, testLink, Done, "hello", "/home/ada/app", true, "Run this command?", testFile, new(int64(42)),
-		"working 42m, no repo change, transcript +3 lines", 17, 1_767_225_600_000, "Claude Code", "app", 1, testDialog, "closed",
+		"working 42m, no repo change, transcript +3 lines", 17, 1_767_225_600_000, "Claude Code", "app", 1, true, testDialog, "closed",
 	}},
 	{"event-bare-v1", Event{SchemaVersion: SchemaVersion, Link: testLink, Status: Idle, Title: "zsh", Seq: 1, At: 1_767_225_600_000}},
 	{"lost-v1", Lost{SchemaVersion, true, 3, 40}},

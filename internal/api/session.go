@@ -170,6 +170,9 @@ type WaitReply struct {
 	Background int      `json:"background,omitempty"`
 	ExitCode   *int     `json:"exit_code,omitempty"`
 	Delivery   Delivery `json:"delivery,omitempty"`
+	// Merged says that the turn which ended took other prompts as well, as agents do that
+	// run queued ones as one: its reply is to all of them.
+	Merged bool `json:"merged,omitempty"`
 }
 
 // ReadReply answers read.

@@ -81,8 +81,9 @@ type agent struct {
 // A prompt waits for its turn.
 type prompt struct {
 	text    string
-	machine bool // no person wrote it
-	told    bool // UserPromptSubmit went out already
+	machine bool     // no person wrote it
+	told    bool     // UserPromptSubmit went out already
+	parts   []string // of a text that was sent in several: each is recorded as it was sent
 }
 
 func newAgent(set *settings, env config.Env, conv *conversation, t *tty) *agent {

@@ -207,7 +207,7 @@ func TestSwitchBusy(t *testing.T) {
 		prompts     []string // in the transcript
 	}{
 		{"queue", "SessionStart UserPromptSubmit Stop UserPromptSubmit Stop UserPromptSubmit Stop", []string{"[[until gate]]", "two", "three"}},
-		{"merge", "SessionStart UserPromptSubmit UserPromptSubmit UserPromptSubmit Stop Stop", []string{"[[until gate]]", "two\nthree"}},
+		{"merge", "SessionStart UserPromptSubmit UserPromptSubmit UserPromptSubmit Stop Stop", []string{"[[until gate]]", "two", "three"}},
 		{"steer", "SessionStart UserPromptSubmit UserPromptSubmit UserPromptSubmit Stop", []string{"[[until gate]]", "two", "three"}},
 		{"drop", "SessionStart UserPromptSubmit Stop", []string{"[[until gate]]"}},
 	}

@@ -133,8 +133,10 @@ func (a *agent) nextTurn() {
 	p := a.queue[0]
 	a.queue = a.queue[1:]
 	if p.told { // merged: all that were told of run as one
+		p.parts = []string{p.text}
 		for len(a.queue) > 0 && a.queue[0].told {
 			p.text += "\n" + a.queue[0].text
+			p.parts = append(p.parts, a.queue[0].text)
 			a.queue = a.queue[1:]
 		}
 	}
@@ -168,8 +170,14 @@ func (t *turn) run(sc script) {
 	if !t.hook("UserPromptSubmit", map[string]any{"prompt": t.prompt.text}, !t.prompt.told) {
 		return
 	}
-	if !t.write(userLine(t.prompt.text, t.prompt.machine)) {
-		return
+	parts := t.prompt.parts
+	if parts == nil {
+		parts = []string{t.prompt.text}
+	}
+	for _, text := range parts {
+		if !t.write(userLine(text, t.prompt.machine)) {
+			return
+		}
 	}
 	for i, s := range sc.steps {
 		t.ending = i == len(sc.steps)-1

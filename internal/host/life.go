@@ -369,7 +369,11 @@ func (s *session) goneLocked(r *running, reason string) *api.Error {
 	if msg == "" {
 		msg = r.man.Name + " ended"
 	}
-	msg += "; a shell has its place in the session"
+	if s.run != r && !s.run.shell() { // started by hand, right after it
+		msg += "; " + s.run.man.Name + " was started in its place"
+	} else {
+		msg += "; a shell has its place in the session"
+	}
 	if s.rec.Transcript != "" {
 		msg += "; its transcript is " + s.rec.Transcript
 	}

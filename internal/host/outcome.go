@@ -290,6 +290,11 @@ func (w *waiter) stillSince() time.Time {
 	return w.lastOutput
 }
 
+// merged reports whether the text went into the turn that ran when it was sent.
+func (w *waiter) merged() bool {
+	return w.inTurn && !w.queues && w.out != nil && w.out.status == api.Done && !w.out.timedOut
+}
+
 func (w *waiter) settle(o outcome) {
 	if w.out == nil {
 		w.out = &o

@@ -203,11 +203,12 @@ func (s *session) completeDone(t *transition) {
 	} else {
 		path, lines = s.cursor(t.run)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if path != "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		t.event.Transcript, t.event.CursorEnd = path, lines
 	}
+	t.event.Merged = t.ends && s.run == t.run && s.machine.Together() > 1
 }
 
 // dialogPatience is how long an agent may take to draw a dialog that it has

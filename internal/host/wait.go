@@ -95,6 +95,9 @@ func (s *session) waitReply(ctx context.Context, d *delivery, created bool) (any
 	if o.status == api.NeedsYou {
 		reply.Prompt = r.man.Prompt(s.viewLocked(), o.dialog)
 	}
+	if o.status == api.Done && !o.timedOut {
+		reply.Merged = d.waiter.merged() || s.machine.Together() > 1
+	}
 	s.mu.Unlock()
 	if r.shell() {
 		return reply, nil
@@ -105,6 +108,7 @@ func (s *session) waitReply(ctx context.Context, d *delivery, created bool) (any
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+		reply.Merged = d.waiter.merged() || o.change.event.Merged
 		if o.change.event.CursorEnd != nil {
 			reply.Transcript, reply.CursorEnd = o.change.event.Transcript, o.change.event.CursorEnd
 		}
