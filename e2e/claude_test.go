@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -89,39 +88,7 @@ func (w *world) setUp() {
 // reply is what the agent said in lines cursor+1..cursor_end of the transcript.
 func (w *world) reply(r api.WaitReply) string {
 	w.t.Helper()
-	if r.Transcript == "" || r.Cursor == nil || r.CursorEnd == nil {
-		w.t.Fatalf("the reply names no lines of a transcript: %+v", r)
-	}
-	f, err := os.Open(r.Transcript)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer f.Close()
-	var said []string
-	lines := bufio.NewReader(f)
-	for n := int64(1); n <= *r.CursorEnd; n++ {
-		data, err := lines.ReadBytes('\n')
-		if err != nil {
-			w.t.Fatalf("line %d of %d: %v", n, *r.CursorEnd, err)
-		}
-		if n <= *r.Cursor {
-			continue
-		}
-		var line struct {
-			Type    string
-			Message struct{ Content json.RawMessage }
-		}
-		if err := json.Unmarshal(data, &line); err != nil {
-			w.t.Fatalf("line %d: %v", n, err)
-		}
-		var blocks []struct{ Text string }
-		if line.Type == "assistant" && json.Unmarshal(line.Message.Content, &blocks) == nil {
-			for _, b := range blocks {
-				said = append(said, b.Text)
-			}
-		}
-	}
-	return strings.Join(said, "\n")
+	return w.said(r, claudeSaid)
 }
 
 // labels are the options of a dialog as they read.
@@ -148,8 +115,15 @@ func eachChannel(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
+// withoutHooks runs a test with nothing of termio's in the agent's settings. With hooks
+// the tests of all agents do the same.
+func withoutHooks(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	test(t, newClaude(t))
+}
+
 func TestClaudeSpawnWaitsForTheReply(t *testing.T) {
-	eachChannel(t, func(t *testing.T, w *world) {
+	withoutHooks(t, func(t *testing.T, w *world) {
 		first := w.spawn(claude, "remember the walnut")
 		if first.Status != api.Done || first.TimedOut || !first.Created {
 			t.Errorf("got %+v, want done", first)
@@ -174,7 +148,7 @@ func TestClaudeSpawnWaitsForTheReply(t *testing.T) {
 }
 
 func TestClaudePermission(t *testing.T) {
-	eachChannel(t, func(t *testing.T, w *world) {
+	withoutHooks(t, func(t *testing.T, w *world) {
 		asked := w.spawn(claude, "[[bash: touch granted.txt]]")
 		if asked.Status != api.NeedsYou || asked.TimedOut {
 			t.Fatalf("got %+v, want needs-you", asked)
@@ -219,7 +193,7 @@ func TestClaudePermission(t *testing.T) {
 }
 
 func TestClaudePermissionDenied(t *testing.T) {
-	eachChannel(t, func(t *testing.T, w *world) {
+	withoutHooks(t, func(t *testing.T, w *world) {
 		asked := w.spawn(claude, "[[bash: touch denied.txt]]")
 		if asked.Status != api.NeedsYou {
 			t.Fatalf("got %+v, want needs-you", asked)
@@ -234,38 +208,8 @@ func TestClaudePermissionDenied(t *testing.T) {
 	})
 }
 
-func TestClaudeResumeContinuesTheConversation(t *testing.T) {
-	w := newClaude(t)
-	w.setUp()
-	first := w.spawn(claude, "remember the walnut")
-	before := w.asked("remember the walnut")
-
-	var closed api.CloseReply
-	w.sessions(&closed, 0, "close", first.Target)
-	if row := w.row(first.Target); row.Status != api.Closed {
-		t.Fatalf("listed as %+v, want closed", row)
-	}
-	var resumed api.StartReply
-	w.sessions(&resumed, 0, "resume", first.Target)
-	if resumed.Target != first.Target || !resumed.Resumed || resumed.Fresh {
-		t.Errorf("got %+v, want the same link and conversation", resumed)
-	}
-
-	again := w.send(first.Target, "what did I say?")
-	if again.Status != api.Done || again.Transcript != first.Transcript {
-		t.Errorf("got %+v, want done in %s", again, first.Transcript)
-	}
-	after := w.asked("what did I say?")
-	if !slices.Contains(after.Said, "remember the walnut") {
-		t.Errorf("the model was told %q, without what was said before", after.Said)
-	}
-	if before.Conversation == "" || after.Conversation != before.Conversation {
-		t.Errorf("conversation %q became %q", before.Conversation, after.Conversation)
-	}
-}
-
 func TestClaudeInterrupted(t *testing.T) {
-	eachChannel(t, func(t *testing.T, w *world) {
+	withoutHooks(t, func(t *testing.T, w *world) {
 		var started api.StartReply
 		w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
 		w.held("gate")
@@ -317,7 +261,7 @@ func TestClaudeQuestion(t *testing.T) {
 		{"by label", "Blue", "Blue"},
 		{"in other words", "green, as the grass", "green, as the grass"},
 	}
-	eachChannel(t, func(t *testing.T, w *world) {
+	withoutHooks(t, func(t *testing.T, w *world) {
 		target := ""
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
@@ -392,26 +336,6 @@ func TestClaudeTrustDialog(t *testing.T) {
 	w.asked("remember the walnut")
 }
 
-// Return submits, newlines do not; nothing of a long prompt is lost.
-func TestClaudeLongPrompt(t *testing.T) {
-	w := newClaude(t)
-	w.setUp()
-	first := w.spawn(claude, "begin")
-	var lines []string
-	for i := range 400 {
-		lines = append(lines, strings.Repeat("a line of a long prompt ", 4)+string(rune('a'+i%26)))
-	}
-	prompt := "a heading\n\n" + strings.Join(lines, "\n")
-	sent := w.send(first.Target, prompt)
-	if sent.Status != api.Done {
-		t.Errorf("got %+v, want done", sent)
-	}
-	requests := w.model.Requests()
-	if got := requests[len(requests)-1].Prompt; !strings.Contains(got, prompt) {
-		t.Errorf("the model was told %d bytes, which do not hold the %d that were sent:\n%.300s", len(got), len(prompt), got)
-	}
-}
-
 // What is typed while the agent works is a turn of its own, and its wait is for that
 // turn.
 func TestClaudeQueuesWhileWorking(t *testing.T) {
@@ -437,7 +361,7 @@ func TestClaudeQueuesWhileWorking(t *testing.T) {
 // The host is killed in the middle of a turn. The agent notices nothing, and whoever
 // watches is told of the turn's end by the next host.
 func TestClaudeOutlivesTheHost(t *testing.T) {
-	eachChannel(t, func(t *testing.T, w *world) {
+	withoutHooks(t, func(t *testing.T, w *world) {
 		var started api.StartReply
 		w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
 		w.held("gate")

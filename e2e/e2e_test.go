@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,7 +81,7 @@ func agentBinary(t *testing.T, agent, pattern string) string {
 	if folder == "" {
 		folder = filepath.Join("..", ".cache", "agents")
 	}
-	found, err := filepath.Glob(filepath.Join(folder, "node_modules", pattern))
+	found, err := filepath.Glob(filepath.Join(folder, "*", "node_modules", pattern))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,6 +373,38 @@ func (v *watcher) until(target string, status api.Status) api.Event {
 		case <-timeout:
 			v.w.t.Fatalf("no %s within %v; seen %v", status, deadline, seen)
 		}
+	}
+}
+
+// untilAll waits until each of the sessions has had the status.
+func (v *watcher) untilAll(status api.Status, targets ...string) {
+	v.w.t.Helper()
+	timeout := time.After(deadline)
+	for len(targets) > 0 {
+		select {
+		case e, ok := <-v.events:
+			if !ok {
+				v.w.t.Fatalf("the watch ended before %s of %v", status, targets)
+			}
+			if e.Status == status {
+				targets = slices.DeleteFunc(targets, func(t string) bool { return t == e.Link })
+			}
+		case <-timeout:
+			v.w.t.Fatalf("no %s of %v within %v", status, targets, deadline)
+		}
+	}
+}
+
+// soonLimit is how long a session may take to be at rest after an interruption or a
+// denial that no hook may tell of.
+const soonLimit = 3 * time.Second
+
+// soon is until, and holds the time that the event names to soonLimit.
+func (v *watcher) soon(target string, status api.Status) {
+	v.w.t.Helper()
+	asked := time.Now()
+	if e := v.until(target, status); time.UnixMilli(e.At).Sub(asked) > soonLimit {
+		v.w.t.Errorf("%s after %v, want it within %v", status, time.UnixMilli(e.At).Sub(asked), soonLimit)
 	}
 }
 

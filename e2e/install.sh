@@ -7,8 +7,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-claude=2.1.332
-
 folder=${1:-${TERMIO_E2E_AGENTS:-.cache/agents}}
 case $(uname -sm) in
 "Linux x86_64") system=linux-x64 ;;
@@ -17,15 +15,23 @@ case $(uname -sm) in
 *) echo "no agent command lines for $(uname -sm)" >&2 && exit 1 ;;
 esac
 
-binary=$folder/node_modules/@anthropic-ai/claude-code-$system/claude
-if [[ -x $binary ]] && [[ $(cat "$folder/claude.version" 2>/dev/null) == "$claude" ]]; then
-	echo "$binary $claude is there"
-	exit
-fi
-mkdir -p "$folder"
-# The platform's own package holds the whole program: no launcher, no install script.
-npm install --prefix "$folder" --no-audit --no-fund --no-save --ignore-scripts --loglevel=error \
-	"@anthropic-ai/claude-code-$system@$claude"
-[[ -x $binary ]] || { echo "the package holds no $binary" >&2 && exit 1; }
-echo "$claude" >"$folder/claude.version"
-echo "$binary $claude"
+# install NAME VERSION PACKAGE PROGRAM puts one agent into a folder of its own: npm
+# takes out of a folder what it was not asked for. PROGRAM is a pattern below
+# node_modules.
+install() {
+	local name=$1 version=$2 package=$3 program=$4 there
+	there=$folder/$name
+	if [[ $(cat "$there/version" 2>/dev/null) == "$version" ]] && compgen -G "$there/node_modules/$program" >/dev/null; then
+		echo "$name $version is there"
+		return
+	fi
+	mkdir -p "$there"
+	npm install --prefix "$there" --no-audit --no-fund --no-save --ignore-scripts --loglevel=error "$package"
+	compgen -G "$there/node_modules/$program" >/dev/null || { echo "$package holds no $program" >&2 && return 1; }
+	echo "$version" >"$there/version"
+	echo "$name $version"
+}
+
+# The platforms' own packages hold the whole programs: no launcher, no install script.
+install claude 2.1.332 "@anthropic-ai/claude-code-$system@2.1.332" "@anthropic-ai/claude-code-$system/claude"
+install codex 0.171.0 "@openai/codex-$system@npm:@openai/codex@0.171.0-$system" "@openai/codex-$system/vendor/*/bin/codex"
