@@ -35,3 +35,18 @@ install() {
 # The platforms' own packages hold the whole programs: no launcher, no install script.
 install claude 2.1.332 "@anthropic-ai/claude-code-$system@2.1.332" "@anthropic-ai/claude-code-$system/claude"
 install codex 0.171.0 "@openai/codex-$system@npm:@openai/codex@0.171.0-$system" "@openai/codex-$system/vendor/*/bin/codex"
+
+# Pi and Qwen Code need a newer Node than most systems have.
+install node 22.23.5 "node-$system@22.23.5" "node-$system/bin/node"
+install pi 1.6.0 "@earendil-works/pi-coding-agent@1.6.0" "@earendil-works/pi-coding-agent/dist/bundle/cli.js"
+
+# The others are large and slow to start: they come where TERMIO_E2E_MORE names them.
+for more in ${TERMIO_E2E_MORE:-}; do
+	case $more in
+	opencode) install opencode 1.18.33 "opencode-$system@1.18.33" "opencode-$system/bin/opencode" ;;
+	copilot) install copilot 1.0.102 "@github/copilot@1.0.102" "@github/copilot/npm-loader.js" ;;
+	gemini) install gemini 0.61.0 "@google/gemini-cli@0.61.0" "@google/gemini-cli/bundle/gemini.js" ;;
+	qwen) install qwen 0.24.4 "@qwen-code/qwen-code@0.24.4" "@qwen-code/qwen-code/cli-entry.js" ;;
+	*) echo "no agent $more to install" >&2 && exit 1 ;;
+	esac
+done
