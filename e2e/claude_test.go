@@ -244,11 +244,14 @@ func TestClaudeInterruptedBeforeAnyOutput(t *testing.T) {
 		var sent api.SendReply
 		w.sessions(&sent, 0, "send", started.Target, "--key", "escape")
 		watch.until(started.Target, api.Idle)
+		const draft = "❯\u00a0[[stall: gate]]" // as the composer has it
+		w.drawn(started.Target, true, draft)
 		if e := w.refused(api.Busy, started.Target, "go on"); !strings.Contains(e.Message, "[[stall: gate]]") {
 			t.Errorf("the refusal does not tell of the draft: %s", e.Message)
 		}
 
 		w.sessions(&sent, 0, "send", started.Target, "--key", "ctrl+u")
+		w.drawn(started.Target, false, draft)
 		if next := w.send(started.Target, "go on"); next.Status != api.Done || w.reply(next) != "You said: go on" {
 			t.Errorf("got %+v, %q", next, w.reply(next))
 		}

@@ -278,6 +278,20 @@ func (w *world) row(target string) api.SessionInfo {
 	return api.SessionInfo{}
 }
 
+// drawn waits until a session's screen holds a text, or does no more.
+func (w *world) drawn(target string, there bool, text string) {
+	w.t.Helper()
+	for until := time.Now().Add(deadline); ; {
+		r := w.termio("sessions", "read", target)
+		switch {
+		case r.exit != 0 || time.Now().After(until):
+			w.t.Fatalf("waiting for %q, there: %v; %v", text, there, r)
+		case strings.Contains(r.stdout, text) == there:
+			return
+		}
+	}
+}
+
 // asked waits until the agent has sent the model a request with this prompt.
 func (w *world) asked(prompt string) fakemodel.Request {
 	w.t.Helper()
