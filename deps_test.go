@@ -31,6 +31,10 @@ var dependencies = map[string]dependency{
 		why: "a syntax tree of JSON with comments that packs back byte for byte; people's files are edited with it",
 		in:  []string{"internal/config", "internal/integrate"},
 	},
+	"github.com/ncruces/go-sqlite3": {
+		why: "SQLite without a C compiler, and nothing to initialise before it is opened: transactions and durability that a file format of our own would have to grow",
+		in:  []string{"internal/store"},
+	},
 	"github.com/pelletier/go-toml/v2": {
 		why: "says whether a person's TOML file can be read, and where not; it is edited by byte ranges",
 		in:  []string{"internal/integrate"},
@@ -43,10 +47,6 @@ var dependencies = map[string]dependency{
 	"golang.org/x/term": {
 		why: "raw mode and size of the person's own terminal, on each system as it has to be done there",
 		in:  []string{"internal/cli", "internal/demo"},
-	},
-	"modernc.org/sqlite": {
-		why: "SQLite without a C compiler: transactions and durability that a file format of our own would have to grow",
-		in:  []string{"internal/store"},
 	},
 	"github.com/godbus/dbus/v5": {
 		why: "the wire of D-Bus, which desktops are notified over",

@@ -103,7 +103,7 @@ any gets a reply.
 		fmt.Fprintf(&b, "  %-32s %s\n", "[["+strings.TrimSpace(v.name+" "+v.takes)+"]]", v.what)
 	}
 	b.WriteString("\nSwitches:\n\n")
-	for _, s := range switches {
+	for _, s := range switches() {
 		fmt.Fprintf(&b, "  %-16s %-34s %s (%s)\n", s.name, s.takes, s.what, s.initial)
 	}
 	_, _ = io.WriteString(w, b.String()) // nobody is told when help cannot be printed

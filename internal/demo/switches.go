@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -64,44 +65,47 @@ type toggle struct {
 }
 
 // switches is the whole list. docs/demo-agent.md tells for each which agent or
-// record it comes from.
-var switches = []toggle{
-	onOff("paste", "on", "bracketed paste (mode 2004) is asked for", func(s *settings) *bool { return &s.paste }),
-	onOff("kitty", "off", "kitty keyboard protocol, if the terminal has it", func(s *settings) *bool { return &s.kitty }),
-	word("vim", "off insert normal", "modal composer, and the mode it starts in", func(s *settings) *string { return &s.vim }),
-	millis("mount", "0ms", "time until the composer exists; the terminal is cooked until then", func(s *settings) *time.Duration { return &s.mount }),
-	word("early", "keep drop", "what happens to input from before the mount", func(s *settings) *string { return &s.early }),
-	number("drop-returns", "0", "so many first Returns do nothing", func(s *settings) *int { return &s.dropReturns }),
-	millis("paste-settle", "0ms", "a Return so soon after a paste does nothing", func(s *settings) *time.Duration { return &s.pasteSettle }),
-	millis("burst", "0ms", "a Return so soon after typed text is a new line", func(s *settings) *time.Duration { return &s.burst }),
-	number("attach", "0", "pastes of so many bytes show as an attachment line", func(s *settings) *int { return &s.attach }),
-	onOff("lossy", "off", "of a paste only the last read is kept", func(s *settings) *bool { return &s.lossy }),
-	number("read-bytes", "0", "input is read in pieces of at most so many bytes", func(s *settings) *int { return &s.readBytes }),
-	millis("read-every", "0ms", "and so far apart", func(s *settings) *time.Duration { return &s.readEvery }),
-	millis("lag", "0ms", "what is typed is looked at so long after it came, all at once", func(s *settings) *time.Duration { return &s.lag }),
-	text("suggestion", "", "dim text in the empty composer; Tab takes it", func(s *settings) *string { return &s.suggestion }),
-	word("busy", "queue merge steer drop", "what text sent during a turn becomes", func(s *settings) *string { return &s.busy }),
-	number("interrupts", "1", "how often Esc must come to interrupt a turn", func(s *settings) *int { return &s.interrupts }),
-	onOff("restore", "off", "an interrupt before any output gives the prompt back to the composer", func(s *settings) *bool { return &s.restore }),
-	list("start", "dialogs at the start: trust, login, hooks", func(s *settings) *[]string { return &s.startDialogs }, "trust", "login", "hooks"),
-	millis("start-delay", "0ms", "they come so long after the composer", func(s *settings) *time.Duration { return &s.startDelay }),
-	millis("deaf", "300ms", "a new dialog ignores keys for so long", func(s *settings) *time.Duration { return &s.deaf }),
-	word("deaf-keys", "drop keep", "what becomes of these keys; keep: they are the composer's, and each makes the dialog deaf anew", func(s *settings) *string { return &s.deafKeys }),
-	word("titles", "on off plain wrong new", "the title: with state, none, no state, always working, unknown marks", func(s *settings) *string { return &s.titles }),
-	word("program", "ask on off", "OSC 7501: if its query is answered, unasked, never", func(s *settings) *string { return &s.program }),
-	onOff("progress", "off", "OSC 9;4 while working", func(s *settings) *bool { return &s.progress }),
-	word("notify", "off bell osc9 osc777", "a dialog that waits for 6 s says so in this way", func(s *settings) *string { return &s.notify }),
-	word("hooks", "on off late doubled swapped child lazy chatty", "how reports are sent", func(s *settings) *string { return &s.hooks }),
-	millis("hook-delay", "2s", "how late, with hooks=late", func(s *settings) *time.Duration { return &s.hookDelay }),
-	list("hook-skip", "events that are never reported", func(s *settings) *[]string { return &s.hookSkip }),
-	text("hook-exe", "", "program that reports, instead of termio's stable one", func(s *settings) *string { return &s.hookExe }),
-	list("queries", "terminal queries at the start", func(s *settings) *[]string { return &s.queries }, queryNames()...),
-	millis("query-wait", "0ms", "the composer waits so long for their answers", func(s *settings) *time.Duration { return &s.queryWait }),
-	word("transcript", "on off frozen rotating split late", "how the transcript is written", func(s *settings) *string { return &s.transcript }),
-	word("screen", "alt inline", "alternate screen, or text that scrolls into the history", func(s *settings) *string { return &s.screen }),
-	number("exit-code", "0", "exit code of a normal end", func(s *settings) *int { return &s.exitCode }),
-	onOff("stubborn", "off", "SIGHUP and SIGTERM are ignored", func(s *settings) *bool { return &s.stubborn }),
-}
+// record it comes from. It is made on first use: this package is initialised in every
+// hook as well.
+var switches = sync.OnceValue(func() []toggle {
+	return []toggle{
+		onOff("paste", "on", "bracketed paste (mode 2004) is asked for", func(s *settings) *bool { return &s.paste }),
+		onOff("kitty", "off", "kitty keyboard protocol, if the terminal has it", func(s *settings) *bool { return &s.kitty }),
+		word("vim", "off insert normal", "modal composer, and the mode it starts in", func(s *settings) *string { return &s.vim }),
+		millis("mount", "0ms", "time until the composer exists; the terminal is cooked until then", func(s *settings) *time.Duration { return &s.mount }),
+		word("early", "keep drop", "what happens to input from before the mount", func(s *settings) *string { return &s.early }),
+		number("drop-returns", "0", "so many first Returns do nothing", func(s *settings) *int { return &s.dropReturns }),
+		millis("paste-settle", "0ms", "a Return so soon after a paste does nothing", func(s *settings) *time.Duration { return &s.pasteSettle }),
+		millis("burst", "0ms", "a Return so soon after typed text is a new line", func(s *settings) *time.Duration { return &s.burst }),
+		number("attach", "0", "pastes of so many bytes show as an attachment line", func(s *settings) *int { return &s.attach }),
+		onOff("lossy", "off", "of a paste only the last read is kept", func(s *settings) *bool { return &s.lossy }),
+		number("read-bytes", "0", "input is read in pieces of at most so many bytes", func(s *settings) *int { return &s.readBytes }),
+		millis("read-every", "0ms", "and so far apart", func(s *settings) *time.Duration { return &s.readEvery }),
+		millis("lag", "0ms", "what is typed is looked at so long after it came, all at once", func(s *settings) *time.Duration { return &s.lag }),
+		text("suggestion", "", "dim text in the empty composer; Tab takes it", func(s *settings) *string { return &s.suggestion }),
+		word("busy", "queue merge steer drop", "what text sent during a turn becomes", func(s *settings) *string { return &s.busy }),
+		number("interrupts", "1", "how often Esc must come to interrupt a turn", func(s *settings) *int { return &s.interrupts }),
+		onOff("restore", "off", "an interrupt before any output gives the prompt back to the composer", func(s *settings) *bool { return &s.restore }),
+		list("start", "dialogs at the start: trust, login, hooks", func(s *settings) *[]string { return &s.startDialogs }, "trust", "login", "hooks"),
+		millis("start-delay", "0ms", "they come so long after the composer", func(s *settings) *time.Duration { return &s.startDelay }),
+		millis("deaf", "300ms", "a new dialog ignores keys for so long", func(s *settings) *time.Duration { return &s.deaf }),
+		word("deaf-keys", "drop keep", "what becomes of these keys; keep: they are the composer's, and each makes the dialog deaf anew", func(s *settings) *string { return &s.deafKeys }),
+		word("titles", "on off plain wrong new", "the title: with state, none, no state, always working, unknown marks", func(s *settings) *string { return &s.titles }),
+		word("program", "ask on off", "OSC 7501: if its query is answered, unasked, never", func(s *settings) *string { return &s.program }),
+		onOff("progress", "off", "OSC 9;4 while working", func(s *settings) *bool { return &s.progress }),
+		word("notify", "off bell osc9 osc777", "a dialog that waits for 6 s says so in this way", func(s *settings) *string { return &s.notify }),
+		word("hooks", "on off late doubled swapped child lazy chatty", "how reports are sent", func(s *settings) *string { return &s.hooks }),
+		millis("hook-delay", "2s", "how late, with hooks=late", func(s *settings) *time.Duration { return &s.hookDelay }),
+		list("hook-skip", "events that are never reported", func(s *settings) *[]string { return &s.hookSkip }),
+		text("hook-exe", "", "program that reports, instead of termio's stable one", func(s *settings) *string { return &s.hookExe }),
+		list("queries", "terminal queries at the start", func(s *settings) *[]string { return &s.queries }, queryNames()...),
+		millis("query-wait", "0ms", "the composer waits so long for their answers", func(s *settings) *time.Duration { return &s.queryWait }),
+		word("transcript", "on off frozen rotating split late", "how the transcript is written", func(s *settings) *string { return &s.transcript }),
+		word("screen", "alt inline", "alternate screen, or text that scrolls into the history", func(s *settings) *string { return &s.screen }),
+		number("exit-code", "0", "exit code of a normal end", func(s *settings) *int { return &s.exitCode }),
+		onOff("stubborn", "off", "SIGHUP and SIGTERM are ignored", func(s *settings) *bool { return &s.stubborn }),
+	}
+})
 
 // defaultQueries are asked at every start unless the switch says otherwise.
 const defaultQueries = "xtversion,kitty,da1"
@@ -206,11 +210,11 @@ func parseTime(s string, unit time.Duration) (time.Duration, error) {
 
 // apply sets one switch.
 func (s *settings) apply(name, value string) error {
-	i := slices.IndexFunc(switches, func(t toggle) bool { return t.name == name })
+	i := slices.IndexFunc(switches(), func(t toggle) bool { return t.name == name })
 	if i < 0 {
 		return fmt.Errorf("no switch %q", name)
 	}
-	if err := switches[i].set(s, value); err != nil {
+	if err := switches()[i].set(s, value); err != nil {
 		return fmt.Errorf("switch %s: %w", name, err)
 	}
 	return nil
@@ -225,7 +229,7 @@ const envPrefix = "TERMIO_DEMO_"
 // parseArgs reads switches from the environment, then flags.
 func parseArgs(args, environ []string) (*settings, error) {
 	s := &settings{speed: 1}
-	for _, t := range switches {
+	for _, t := range switches() {
 		if err := t.set(s, t.initial); err != nil {
 			return nil, fmt.Errorf("switch %s: %w", t.name, err) // a default that is none
 		}

@@ -623,7 +623,7 @@ func TestSetChangesASwitch(t *testing.T) {
 // word of the script language.
 func TestManualIsWhole(t *testing.T) {
 	manual := read(t, "../../docs/demo-agent.md")
-	for _, s := range switches {
+	for _, s := range switches() {
 		if !strings.Contains(manual, "`"+s.name+"`") {
 			t.Errorf("docs/demo-agent.md does not tell of the switch %s", s.name)
 		}

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
+
+	_ "github.com/ncruces/go-sqlite3/driver" // the driver "sqlite3"
 )
 
 // busyMS is how long a statement waits for another program's lock, in milliseconds.
@@ -26,7 +29,7 @@ type conn struct {
 
 // open says where to connect to and with which pragmas.
 func (c *conn) open(file string, pragmas ...string) {
-	db, err := sql.Open("sqlite", address(file, append([]string{
+	db, err := sql.Open("sqlite3", address(file, append([]string{
 		fmt.Sprintf("busy_timeout(%d)", busyMS), "journal_mode(WAL)", "foreign_keys(1)",
 		"journal_size_limit(4194304)", // the log shrinks to this after a burst, in bytes
 	}, pragmas...)...))
@@ -36,9 +39,12 @@ func (c *conn) open(file string, pragmas ...string) {
 	c.db = db
 }
 
-// address spells a file and what to set on a connection as the driver wants it.
+// address spells a file and what to set on a connection as the driver wants it. The
+// files beside it get its mode.
 func address(file string, pragmas ...string) string {
-	u := url.URL{Scheme: "file", Path: file, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	query := url.Values{"_pragma": pragmas, "modeof": {file}}.Encode()
+	// To SQLite a plus is a plus.
+	u := url.URL{Scheme: "file", Path: file, RawQuery: strings.ReplaceAll(query, "+", "%20")}
 	return u.String()
 }
 

@@ -19,8 +19,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
+	"github.com/ncruces/go-sqlite3"
 )
 
 // maxEvents is how many events the log keeps, and some more between two prunings.
@@ -59,15 +58,17 @@ func open(file string, steps []string, boot string, keep int64) (*Store, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	// Made here, because SQLite would leave it readable to others; its companion
-	// files follow its mode.
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
 	s := &Store{file: file, keep: keep}
-	if err != nil {
-		return nil, s.explain("open", err)
+	// Made here, because SQLite would leave them readable to others. The log follows
+	// the file's mode by itself; see address.
+	for _, name := range []string{file, file + "-shm"} {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return nil, s.explain("open", err)
+		}
 	}
 	s.w.open(file, "synchronous(NORMAL)")
 	s.r.open(file, "query_only(1)")
@@ -114,20 +115,21 @@ func (s *Store) explain(doing string, err error) error {
 		return nil
 	}
 	hint := ""
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff { // the primary code
-		case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+	var code sqlite3.ErrorCode
+	if errors.As(err, &code) {
+		switch code {
+		case sqlite3.CORRUPT, sqlite3.NOTADB:
 			err = fmt.Errorf("%w (%w)", ErrDamaged, err)
 			hint = "stop the daemon, move the file away and start again; termio then begins with an empty list"
-		case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		case sqlite3.BUSY, sqlite3.LOCKED:
 			err = fmt.Errorf("%w (%w)", ErrBusy, err)
 			hint = "end that program and try again"
-		case lib.SQLITE_FULL:
+		case sqlite3.FULL:
 			err = fmt.Errorf("%w (%w)", ErrFull, err)
 			hint = "make room on the disk and try again"
-		case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		case sqlite3.READONLY, sqlite3.CANTOPEN, sqlite3.PERM:
 			hint = "check the owner and the mode of the file and its folder"
-		case lib.SQLITE_IOERR:
+		case sqlite3.IOERR:
 			hint = "check the disk"
 		}
 	}

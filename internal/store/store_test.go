@@ -99,7 +99,7 @@ func ids(t *testing.T, s *Store, f Filter) []api.SessionID {
 // direct runs statements on a file as another program would.
 func direct(t *testing.T, file string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", address(file))
+	db, err := sql.Open("sqlite3", address(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func direct(t *testing.T, file string, statements ...string) {
 // ask reads one value from a file as another program would.
 func ask(t *testing.T, file, query string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", address(file))
+	db, err := sql.Open("sqlite3", address(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +423,7 @@ func TestDamagedPages(t *testing.T) {
 
 func TestBusy(t *testing.T) {
 	s := newStore(t)
-	db, err := sql.Open("sqlite", address(s.file))
+	db, err := sql.Open("sqlite3", address(s.file))
 	if err != nil {
 		t.Fatal(err)
 	}

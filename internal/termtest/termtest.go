@@ -355,7 +355,7 @@ func (d *Daemon) awaitLock() {
 // until unlock is called.
 func (d *Daemon) LockDatabase() (unlock func()) {
 	d.t.Helper()
-	db, err := sql.Open("sqlite", d.Paths.DB) // the store's own driver
+	db, err := sql.Open("sqlite3", d.Paths.DB) // the store's own driver
 	if err != nil {
 		d.t.Fatal(err)
 	}
