@@ -127,10 +127,10 @@ func (mc *Machine) level() (Channel, *word) {
 		switch {
 		case ch == ChannelComposer && mc.word(ChannelHook) != nil: // see stopped
 		case w == nil || w.Status == "" && !w.Busy:
-		case !w.Busy && mc.showsTurn():
-			// It has told of no turn yet: what it says is of the start, and one that was
+		case !w.Busy && mc.showedTurn():
+			// It has told of no turn yet: what it says is of the start, and the one that was
 			// begun at the launch is about to be told.
-			mc.notes[ch] = "of the start: the screen shows that a turn runs"
+			mc.notes[ch] = "of the start: the screen has shown a turn"
 		case best != nil:
 			if w.Status != best.Status {
 				mc.notes[ch] = fmt.Sprintf("outranked by %s", found)
@@ -142,10 +142,11 @@ func (mc *Machine) level() (Channel, *word) {
 	return found, best
 }
 
-// showsTurn reports whether the screen alone shows that a turn runs.
-func (mc *Machine) showsTurn() bool {
+// showedTurn reports whether the screen, and no hook, has shown a turn since the start
+// that goes on as far as is known.
+func (mc *Machine) showedTurn() bool {
 	c := mc.word(ChannelComposer)
-	return c != nil && c.Status == api.Working && mc.word(ChannelHook) == nil
+	return c != nil && c.Busy && mc.s.TurnOpen && mc.word(ChannelHook) == nil
 }
 
 // attention says whether the session is blocked on its person: by a dialog on the
@@ -468,8 +469,11 @@ func (mc *Machine) corrected(level Channel, lw *word, bw *word) verdict {
 	case !mc.tellsDone():
 		// No channel of this agent tells the end of a turn from an interruption.
 		v.status = api.Done
-		if !mc.s.TurnOpen {
+		switch {
+		case !mc.s.TurnOpen:
 			v.status = mc.s.Status
+		case level == ChannelComposer: // one drawing may lack its mark
+			v.hold = lw.Since.Add(restSettle)
 		}
 	case level == ChannelProgram:
 		v.status = api.Idle

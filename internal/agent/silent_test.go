@@ -59,7 +59,9 @@ var silentStories = []tale{
 		steps: []seen{
 			{0.5, composerOf(busyScreen), api.Working, 0},
 			{0.6, fileOf(`{"s":"idle"}`), api.Working, 0}, // as it is at every start
-			{0.7, programOf("state=idle"), api.Working, 0},
+			{0.7, composerOf(restScreen), api.Working, 0}, // a drawing without the mark
+			{0.8, composerOf(busyScreen), api.Working, 0},
+			{0.85, programOf("state=idle"), api.Working, 0},
 			{0.9, fileOf(`{"s":"busy"}`), api.Working, 0},
 			{1, programOf("state=working"), api.Working, 0},
 			{4, programOf("state=done"), api.Done, 0},
@@ -193,9 +195,11 @@ var silentStories = []tale{
 		steps: []seen{
 			{0.5, composerOf(restScreen), api.Idle, 0},
 			{1, composerOf(busyScreen), api.Working, 0},
-			{2, composerOf(restScreen), api.Done, 0},
-			{3, composerOf(busyScreen), api.Working, 0},
-			{4, composerOf(restScreen), api.Done, 0},
+			{2, composerOf(restScreen), api.Working, 0}, // one drawing may lack the mark
+			{3, nil, api.Done, 0},
+			{4, composerOf(busyScreen), api.Working, 0},
+			{5, composerOf(restScreen), api.Working, 0},
+			{6, nil, api.Done, 0},
 		},
 	},
 	{
