@@ -348,6 +348,12 @@ func (mc *Machine) Prompts() uint64 { return mc.s.Prompts }
 // more than one where the agent ran queued ones as one. 0 where it doesn't tell.
 func (mc *Machine) Together() int { return mc.s.Together }
 
+// TellsPrompts reports whether the agent's hooks will tell of each prompt that it takes:
+// one of them has come, and the manifest names one for prompts.
+func (mc *Machine) TellsPrompts() bool {
+	return len(mc.s.Hooks) > 0 && mc.m != nil && mc.m.Hooks != nil && slices.ContainsFunc(mc.m.Hooks.Events, HookEvent.isPrompt)
+}
+
 // Tool is the tool that runs, as the hooks named it, or the command in the
 // foreground of a shell; "" when none is known.
 func (mc *Machine) Tool() string {

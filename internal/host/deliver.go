@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +19,16 @@ const MaxText = 4 << 20
 // Times of delivery.
 const (
 	readyPatience    = 30 * time.Second       // an agent that never shows its sign is typed to after this, if no dialog is open
+	settlePatience   = 5 * time.Second        // and it has printed nothing for so long
+	startPatience    = 5 * time.Minute        // or after this all the same
 	evidencePatience = 2 * time.Second        // for a sign that the agent took the text
 	takePatience     = 3 * time.Second        // for a paste to show in the composer before Return is pressed
 	shownPatience    = time.Second            // for the screen to show what was typed
 	shownStill       = 100 * time.Millisecond // it has shown it when it rests this long
 	answerPatience   = 2 * time.Second        // for a dialog to close
 	busyPatience     = 10 * time.Second       // a send that waits for its turn longer is answered with queued
+	lagPatience      = 30 * time.Second       // for an agent that is behind to show what was typed
+	beginPatience    = 3 * time.Second        // for a turn to begin after its text went in
 	maxHeld          = 16                     // lines that wait for a composer
 )
 
@@ -54,10 +60,14 @@ type delivery struct {
 
 	started phase // how far another host had come with it; "" for nowhere
 
+	promised bool // the sender was told that it is on its way; s.mu guards it
+
 	// Of the goroutine that delivers.
 	typedAt int64           // position in the output when typing began
 	turn    <-chan struct{} // closed when it is this text's turn
 	drafted bool            // the text was seen in the composer
+	draft   string          // what the composer showed of it when Return was due
+	stands  bool            // it stands in the composer: a dialog kept its Return back
 	before  taken
 }
 
@@ -128,20 +138,41 @@ func (d *delivery) failed() {
 	if d.waiter != nil {
 		d.waiter.fail(err)
 	}
-	if s.closed || !d.first && !d.back {
+	if s.closed || !d.patientLocked() {
 		return
 	}
 	s.log.Warn("text not delivered", "error", d.err)
-	if d.first {
-		head, _, _ := strings.Cut(err.Message, "\n")
-		s.trouble = "its prompt was not delivered: " + head
-		s.publishLocked(time.Now(), s.trouble)
+	head, _, _ := strings.Cut(err.Message, "\n")
+	what := "its prompt"
+	if !d.first {
+		what = fmt.Sprintf("the text %q, which was queued,", headline(d.text))
+	}
+	s.trouble = what + " was not delivered: " + head
+	s.publishLocked(time.Now(), s.trouble)
+}
+
+// patientLocked reports whether nobody is told any more that the text has to wait: what
+// was promised waits for its agent, for a dialog's answer and for a free composer.
+func (d *delivery) patientLocked() bool { return d.first && !d.command || d.back || d.promised }
+
+// promise notes that the sender is told that the text is on its way.
+func (d *delivery) promise() {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.promised = true
+}
+
+// later has the sender told that the text is on its way, and will be for a while.
+func (d *delivery) later() {
+	d.promise()
+	if d.req != nil {
+		d.req.later()
 	}
 }
 
 // pressKeys presses keys, whatever is on the screen: they were asked for one by one.
 func (d *delivery) pressKeys(ctx context.Context) (api.Delivery, error) {
-	if err := d.s.in.lock(ctx); err != nil {
+	if err := d.s.in.lockFor(ctx, slices.ContainsFunc(d.keys, isInterrupt)); err != nil {
 		return "", d.gone()
 	}
 	defer d.s.in.unlock()
@@ -155,7 +186,6 @@ func (d *delivery) pressKeys(ctx context.Context) (api.Delivery, error) {
 // deliver waits for its turn, for an agent that takes input and a composer that
 // is free, types, and looks for evidence that the agent took it.
 func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
-	s := d.s
 	select {
 	case <-d.turn:
 	case <-ctx.Done():
@@ -165,8 +195,6 @@ func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 	if err := d.awaitReady(ctx); err != nil {
 		return "", err
 	}
-	d.countLines()
-	s.lines.mark() // an end that came late belongs to the turn before
 	if err := d.put(ctx); err != nil {
 		return "", err
 	}
@@ -180,29 +208,93 @@ func (d *delivery) deliver(ctx context.Context) (api.Delivery, error) {
 // is typed, however long that takes: its person answers it, or the session ends.
 func (d *delivery) awaitReady(ctx context.Context) error {
 	s := d.s
-	patience := time.NewTimer(readyPatience)
-	defer patience.Stop()
-	select {
-	case <-d.run.ready:
-		return nil
-	case <-d.run.gone:
-		return d.gone()
-	case <-ctx.Done():
-		return d.gone()
-	case <-patience.C:
-	}
-	open := func() bool { return s.run != d.run || s.machine.Status() != api.NeedsYou }
-	for !s.await(ctx, time.Hour, open) {
-		if ctx.Err() != nil {
+	for began, wait := time.Now(), readyPatience; ; {
+		patience := time.NewTimer(wait)
+		select {
+		case <-d.run.ready:
+			patience.Stop()
+			return nil
+		case <-d.run.gone:
+			patience.Stop()
 			return d.gone()
+		case <-ctx.Done():
+			patience.Stop()
+			return d.gone()
+		case now := <-patience.C:
+			s.mu.Lock()
+			wait = d.unreadyLocked(now, now.Sub(began))
+			s.mu.Unlock()
+		}
+		switch {
+		case wait == 0:
+			s.log.Warn("agent shows no sign that it takes input; typing all the same", "agent", d.run.man.ID)
+			return nil
+		case wait < 0:
+			return api.NewError(api.PromptStalled, fmt.Sprintf("%s has not taken over its terminal in %v: it is not ready for the text, which was not typed", d.run.man.Name, startPatience))
 		}
 	}
-	s.log.Warn("agent shows no sign that it takes input; typing all the same", "agent", d.run.man.ID)
-	return nil
 }
 
-// put types the text, its keys and Return, as one piece for everybody else.
+// unreadyLocked is how much longer an agent that has shown no sign for so long is waited
+// for; 0 is no longer, and below it is given up.
+func (d *delivery) unreadyLocked(now time.Time, waited time.Duration) time.Duration {
+	s := d.s
+	switch modes, err := s.term.Modes(); {
+	case s.machine.Status() == api.NeedsYou:
+		return readyPatience
+	case d.run.shell():
+		return 0
+	default:
+		return unready(waited, now.Sub(s.lastOut), err == nil && modes.Canonical)
+	}
+}
+
+// unready is that by how long nothing was printed (silent) and whether the agent has not
+// taken over its terminal yet (cooked): typed into that, a text loses its Return. One that
+// goes on printing is at its start still, such as painting a long conversation.
+func unready(waited, silent time.Duration, cooked bool) time.Duration {
+	switch {
+	case cooked && waited >= startPatience:
+		return -1
+	case cooked:
+		return time.Second
+	case silent < settlePatience && waited < startPatience:
+		return settlePatience - silent
+	}
+	return 0
+}
+
+// put types the text, its keys and Return, as one piece for everybody else. A text that
+// was promised waits for what is in its way.
 func (d *delivery) put(ctx context.Context) error {
+	for {
+		if err := d.awaitFree(ctx); err != nil {
+			return err
+		}
+		err := d.attempt(ctx)
+		if err == nil || !d.again(err) {
+			return err
+		}
+	}
+}
+
+// errNotAtRest keeps a text from an agent that has begun to work since it was looked at.
+var errNotAtRest = errors.New("the agent is at work")
+
+// again reports whether a text that something was in the way of is tried again.
+func (d *delivery) again(err error) bool {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(err, errNotAtRest) {
+		return true
+	}
+	code := api.CodeOf(err)
+	return d.patientLocked() && (code == api.NeedsAnswer || code == api.Busy)
+}
+
+// attempt is put for once.
+func (d *delivery) attempt(ctx context.Context) error {
 	s := d.s
 	if err := s.in.lock(ctx); err != nil {
 		return d.gone()
@@ -210,6 +302,15 @@ func (d *delivery) put(ctx context.Context) error {
 	defer s.in.unlock()
 	d.awaitShown(ctx)
 	d.awaitLeft(ctx)
+	if d.stands {
+		if stands, err := d.standing(ctx); err != nil {
+			return err
+		} else if stands {
+			return d.press()
+		}
+	}
+	d.countLines()
+	s.lines.mark() // an end that came late belongs to the turn before
 	p, err := d.encode()
 	if err != nil {
 		return err
@@ -217,7 +318,7 @@ func (d *delivery) put(ctx context.Context) error {
 	if len(p) > 0 {
 		d.mark(phaseTyping)
 		if err := s.in.write(p); err != nil {
-			return d.gone()
+			return d.unwritten(err)
 		}
 		d.awaitTaken(ctx, len(p))
 		if ctx.Err() != nil { // Return would come too soon
@@ -226,6 +327,109 @@ func (d *delivery) put(ctx context.Context) error {
 	}
 	return d.press()
 }
+
+// unwritten is the error of a text that did not go in whole.
+func (d *delivery) unwritten(err error) error {
+	s := d.s
+	if !errors.Is(err, errBrokenOff) {
+		return d.gone()
+	}
+	s.mu.Lock()
+	brackets := s.screen.Modes().BracketedPaste
+	s.mu.Unlock()
+	if brackets { // so that what follows is no part of it
+		_ = s.in.write([]byte(pasteEnd))
+	}
+	return api.NewError(api.PromptStalled, "Ctrl-C broke the text off while it was being typed: the program had not read all of it")
+}
+
+// standing reports whether the text stands in the composer as it did when a dialog kept
+// its Return back. It is false where it has gone with the dialog, and an error where
+// somebody has changed it.
+func (d *delivery) standing(ctx context.Context) (bool, error) {
+	s := d.s
+	s.await(ctx, takePatience, func() bool { return s.closed || s.run != d.run || s.look.composer.Found })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lookLocked(time.Now())
+	switch c := s.look.composer; {
+	case !c.Found, c.Draft == d.draft, d.draft == "" && partOf(d.text, c.Draft):
+		return true, nil // press looks once more
+	case c.Empty:
+		d.stands = false
+		return false, nil
+	}
+	return false, api.NewError(api.PromptStalled, "the text was typed and a dialog opened before its Return; now something else is in the composer with it")
+}
+
+// partOf reports whether all of a draft is from a text, but for blanks.
+func partOf(text, draft string) bool {
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	return draft != "" && strings.Contains(squeeze(text), squeeze(draft))
+}
+
+// awaitFree waits, for a text that was promised, until no dialog is open and nobody's
+// draft is in the composer; and, where the agent would make one turn of several texts,
+// until it is at rest.
+func (d *delivery) awaitFree(ctx context.Context) error {
+	s := d.s
+	var until time.Time
+	free := func() bool { return s.closed || s.run != d.run || d.freeLocked(&until) }
+	for {
+		wait := time.Hour
+		if !until.IsZero() {
+			wait = max(time.Until(until), 0)
+		}
+		if s.await(ctx, wait, free) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return d.gone()
+		}
+	}
+}
+
+// freeLocked reports whether the text can go in now. until is when it can be so without
+// anything happening; zero: never.
+func (d *delivery) freeLocked(until *time.Time) bool {
+	s := d.s
+	*until = time.Time{}
+	if d.run.shell() {
+		return true
+	}
+	if d.patientLocked() {
+		if _, open := s.dialogLocked(); open {
+			return false
+		}
+		if c := s.look.composer; c.Found && !c.Empty && !d.force && !s.ownDraft && !d.stands {
+			return false
+		}
+	}
+	if !d.holds() {
+		return true
+	}
+	if s.machine.Status() == api.Working {
+		return false
+	}
+	if at := beginsUntil(s.pressed, s.takenLocked(), s.pressedAt); time.Now().Before(at) {
+		*until = at
+		return false
+	}
+	return true
+}
+
+// beginsUntil is until when the turn of the text before may be about to begin though the
+// agent seems to be at rest: its Return was pressed at, and what was known then (before) is
+// all that is known now. It may have been a command, which begins no turn.
+func beginsUntil(before, now taken, at time.Time) time.Time {
+	if before.turn != now.turn || before.prompts != now.prompts {
+		return time.Time{}
+	}
+	return at.Add(beginPatience)
+}
+
+// holds reports whether the text has to be kept from an agent that is at work.
+func (d *delivery) holds() bool { return d.enter && d.text != "" && d.run.man.Timings().Holds }
 
 // awaitShown waits until the screen shows what was typed last, and what an agent did
 // when its turn was given up: Claude Code puts an interrupted prompt back into its
@@ -306,9 +510,19 @@ func (d *delivery) encode() ([]byte, error) {
 	if modes, err := s.term.Modes(); err == nil && modes.Canonical {
 		// Whoever asked for bracketed paste, such as the shell's line editor, is
 		// not who reads now: brackets would be part of the text.
-		return vt.AppendTyped(nil, text), checkLines(text)
+		return vt.AppendTyped(nil, text, '\r'), checkLines(text)
 	}
-	return s.screen.AppendPaste(nil, text), nil
+	return s.pasteLocked(text), nil
+}
+
+// pasteLocked is a text as the program takes a whole one. A composer that knows no
+// brackets would send each line by itself: there a line ends with what is a new line to
+// every composer that we know, Ctrl-J.
+func (s *session) pasteLocked(text string) []byte {
+	if !s.run.shell() && s.run.man.HasComposer() && !s.screen.Modes().BracketedPaste {
+		return vt.AppendTyped(nil, text, '\n')
+	}
+	return s.screen.AppendPaste(nil, text)
 }
 
 // checkLocked looks at the screen as it is now: no dialog may get this text, no
@@ -327,10 +541,18 @@ func (d *delivery) checkLocked() error {
 			return s.needsYouLocked(dialog)
 		}
 	}
-	if c := s.look.composer; d.text != "" && c.Found && !c.Empty && !d.force && !s.ownDraft {
-		return api.NewError(api.Busy, fmt.Sprintf("somebody's draft is in the composer: %q; wait until it is sent, or use --force", printable(c.Draft)))
+	if d.holds() && s.machine.Status() == api.Working { // since awaitFree
+		return errNotAtRest
+	}
+	if d.text != "" && !d.force && s.draftedLocked() {
+		return s.busyLocked()
 	}
 	return nil
+}
+
+// busyLocked refuses a text because somebody's draft is in the composer.
+func (s *session) busyLocked() *api.Error {
+	return api.NewError(api.Busy, fmt.Sprintf("somebody's draft is in the composer: %q; wait until it is sent, or use --force", printable(s.look.composer.Draft)))
 }
 
 // dialogLocked is the dialog that is open now, by what the channels say and by
@@ -385,7 +607,10 @@ func (d *delivery) awaitTaken(ctx context.Context, n int) {
 			return true
 		}
 		c := s.look.composer
-		return c.Found && !c.Empty || !d.run.man.HasComposer()
+		if c.Found && !c.Empty {
+			d.draft = c.Draft
+		}
+		return d.draft != "" || !d.run.man.HasComposer()
 	}) && d.run.man.HasComposer()
 	if rest := submit - time.Since(began); rest > 0 {
 		s.await(ctx, rest, func() bool { return s.run != d.run || s.closed })
@@ -404,7 +629,11 @@ func (d *delivery) press() error {
 	now := time.Now()
 	if !d.run.shell() {
 		s.lookLocked(now)
+		if c := s.look.composer; d.drafted && c.Found && !c.Empty {
+			d.draft = c.Draft
+		}
 		if dialog, open := s.dialogLocked(); open && d.text != "" {
+			d.stands = true
 			err := s.needsYouLocked(dialog)
 			s.mu.Unlock()
 			err.Message = "the text was typed but not submitted, because a dialog opened meanwhile; " + err.Message
@@ -421,6 +650,9 @@ func (d *delivery) press() error {
 	}
 	s.ownDraft = !d.enter && d.text != ""
 	d.before = s.takenLocked()
+	if d.text != "" && d.enter {
+		s.pressed, s.pressedAt = d.before, now
+	}
 	ahead := s.behind > 0
 	switch {
 	case d.before.status != api.Working:

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,14 +26,18 @@ func TestDelivery(t *testing.T) {
 		{name: "64 KiB", text: long + "end"},
 		{name: "1 MiB", text: strings.Repeat(long, 16) + "end"},
 		{name: "pastes shown as an attachment", switches: []string{"attach=100"}, text: strings.Repeat("x", 3000)},
-		{name: "no bracketed paste", switches: []string{"paste=off"}, text: "plain"},
+		{name: "no bracketed paste", switches: []string{"paste=off"}, text: "# Title\n\nbody\n- item"},
+		{name: "a modal composer, not in its insert mode", switches: []string{"vim=normal"}, text: "0x$ is a text"},
 		{name: "first Return eaten", switches: []string{"drop-returns=1"}, text: "again"},
 		{name: "Return too soon after a paste is eaten", switches: []string{"paste-settle=300ms"}, text: "patience"},
 		{name: "composer comes late", switches: []string{"mount=1500ms", "early=drop"}, text: "late"},
 		{name: "reads slowly", switches: []string{"read-bytes=512", "read-every=1ms"}, text: strings.Repeat("slow\n", 2000) + "end"},
+		{name: "1 MiB read slowly", switches: []string{"read-bytes=4096", "read-every=1ms"}, text: strings.Repeat(long, 16) + "end"},
 		{name: "suggestion in the composer", switches: []string{"suggestion=fix the tests"}, text: "mine"},
 		{name: "no hooks", switches: []string{"hooks=off"}, text: "quiet"},
 		{name: "title and screen only", switches: []string{"hooks=off", "program=off", "transcript=off"}, text: "bare"},
+		{name: "ends of lines", text: "tab\there\r\nline\rline\n", want: "tab\there\nline\nline\n"},
+		{name: "invalid UTF-8, C1, both directions", text: "a\xff \u009b201~ \u202eb", want: "a\ufffd 201~ \u202eb"},
 		{name: "control characters", text: "a\x1b[201~\rb\x00c\x07\td", want: "a[201~\nbc\td"},
 	}
 	for _, tt := range tests {
@@ -152,5 +157,160 @@ func TestDraftIsLeftAlone(t *testing.T) {
 	}
 	if got, want := d.Submitted(), []string{"hello", "half a thought", "mine"}; !slices.Equal(got, want) {
 		t.Errorf("submitted %q, want %q", got, want)
+	}
+}
+
+// A text of which the agent took a part is an error, and never a success.
+func TestPartOfATextIsAnError(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog())
+	ctx := d.Context()
+	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[set lossy=on]] [[set read-bytes=1000]] ready"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("0123456789", 5000) + "the end of it"
+	_, err = d.Client().Send(ctx, first.Target, api.SendRequest{Text: text})
+	if api.CodeOf(err) != api.PromptStalled || !strings.Contains(err.Error(), "only a part") {
+		t.Errorf("send: %v", err)
+	}
+	if got := d.Submitted()[1]; len(got) >= len(text) {
+		t.Errorf("%d bytes were submitted: the agent lost nothing", len(got))
+	}
+}
+
+// An agent that is far behind shows nothing of a text and its Return, and reads both at
+// once later. What is sent next waits until then: read together, the two would be one.
+func TestSlowAgentGetsTextsOneByOne(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog())
+	ctx := d.Context()
+	events := d.WatchAll()
+	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "[[set lag=6s]] [[set paste-settle=50ms]] ready"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.Client().Send(ctx, first.Target, api.SendRequest{Text: "one [[set lag=0]]"})
+	if err != nil || r.Delivery != api.Queued {
+		t.Errorf("send: %+v, %v; want queued", r, err)
+	}
+	if r, err = d.Client().Send(ctx, first.Target, api.SendRequest{Text: "two"}); err != nil || r.Delivery != api.Queued {
+		t.Errorf("send: %+v, %v; want queued", r, err)
+	}
+	events.Await("the second turn's end", func(e api.Event) bool {
+		return e.Status == api.Done && len(d.Submitted()) == 3
+	})
+	if got, want := d.Submitted()[1:], []string{"one [[set lag=0]]", "two"}; !slices.Equal(got, want) {
+		t.Errorf("submitted %q, want %q", got, want)
+	}
+}
+
+// Fifty agents that are started in a row all get their prompts.
+func TestFiftySpawnsLoseNoPrompt(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("mount=20ms", "early=drop", "paste-settle=20ms"))
+	events := d.WatchAll()
+	want := map[string]bool{}
+	links := map[string]bool{}
+	for i := range 50 {
+		prompt := fmt.Sprintf("# Task %d\n\nDo it.", i)
+		links[d.Spawn(prompt)] = true
+		want[prompt] = true
+	}
+	for len(links) > 0 {
+		e := events.Await("the end of a turn", func(e api.Event) bool { return links[e.Link] && (e.Status == api.Done || e.Reason != "") })
+		if e.Status != api.Done {
+			t.Errorf("%s: %s", e.Link, e.Reason)
+		}
+		delete(links, e.Link)
+	}
+	got := d.Submitted()
+	for _, text := range got {
+		if !want[text] {
+			t.Errorf("submitted twice, or never sent: %q", text)
+		}
+		delete(want, text)
+	}
+	if len(want) > 0 {
+		t.Errorf("lost: %v", want)
+	}
+}
+
+// A person types while a text goes in: what the person types is never sent with it, and
+// no Return is pressed for the person, though nothing but the composer tells of the text.
+func TestPersonTypesBehindAText(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("hooks=off", "program=off", "titles=off", "transcript=off"))
+	ctx := d.Context()
+	link := d.Spawn("hello")
+	screen := d.Screen(link)
+	screen.AwaitText("● You wrote 5 bytes")
+	for i := range 5 {
+		text := fmt.Sprintf("text %d", i)
+		sent := make(chan error, 1)
+		go func() {
+			_, err := d.Client().Send(ctx, link, api.SendRequest{Text: text})
+			sent <- err
+		}()
+		screen.Await(text, func(s string) bool { return strings.Contains(s, text) })
+		screen.Type("mine") // as soon as the text is in the composer: it may not go in before the Return
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		screen.AwaitText("❯ mine\n")
+		screen.Type("\x15")
+		screen.Await("an empty composer", func(s string) bool { return !strings.Contains(s, "❯ mine\n") })
+	}
+	want := []string{"hello", "text 0", "text 1", "text 2", "text 3", "text 4"}
+	if got := d.Submitted(); !slices.Equal(got, want) {
+		t.Errorf("submitted %q, want %q", got, want)
+	}
+}
+
+// The paste of a person comes in pieces, and nothing goes in between.
+func TestPasteInPiecesIsNotCutInto(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog())
+	ctx := d.Context()
+	first, err := d.Client().SpawnWait(ctx, api.SpawnRequest{Agent: "demo", Prompt: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen := d.Screen(first.Target)
+	screen.Type("\x1b[200~begin ")
+	rows := 24
+	taken := func() { // all that was typed before has been
+		rows++
+		screen.Resize(100, rows)
+		screen.AwaitSize(100, rows)
+	}
+	taken()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := d.Client().SendWait(ctx, first.Target, api.SendRequest{Text: "sent"})
+		sent <- err
+	}()
+	for range 50 {
+		screen.Type("x")
+		taken()
+	}
+	screen.Type(" end\x1b[20")
+	screen.Type("1~\r")
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"hello", "begin " + strings.Repeat("x", 50) + " end", "sent"}
+	if got := d.Submitted(); !slices.Equal(got, want) {
+		t.Errorf("submitted %q, want %q", got, want)
+	}
+	// A client that goes in the middle of one leaves the terminal to the others.
+	screen.Type("\x1b[200~lost")
+	screen.Detach()
+	next := d.Screen(first.Target)
+	next.AwaitText("❯ lost")
+	next.Type("\x15")
+	next.Await("an empty composer", func(s string) bool { return !strings.Contains(s, "❯ lost") })
+	if _, err := d.Client().SendWait(ctx, first.Target, api.SendRequest{Text: "last"}); err != nil {
+		t.Error(err)
 	}
 }

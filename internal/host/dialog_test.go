@@ -267,3 +267,54 @@ read -r end
 		t.Errorf("the agent took %q, %v", got, err)
 	}
 }
+
+// The dialog that opens when a text is in the composer already does not get its Return.
+func TestDialogBetweenTextAndReturn(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog())
+	withManifest(t, d, `"submit": 30`, `"submit": 3000`)
+	ctx := d.Context()
+	gate := d.Gate("gate")
+	events := d.WatchAll()
+	link := startAgent(t, d, events, "demo2", "[[until "+gate.Path+"]] [[touch made]]")
+	screen := d.Screen(link)
+	sent := make(chan error, 1)
+	go func() {
+		_, err := d.Client().Send(ctx, link, api.SendRequest{Text: "please also add tests"})
+		sent <- err
+	}()
+	screen.AwaitText("❯ please also add tests")
+	gate.Open()
+	if err := <-sent; api.CodeOf(err) != api.NeedsAnswer || !strings.Contains(err.Error(), "typed but not submitted") {
+		t.Errorf("send: %v", err)
+	}
+	if n := len(d.DemoEvents("answer")); n != 0 {
+		t.Errorf("the dialog got %d answers", n)
+	}
+	if _, err := d.Client().Send(ctx, link, api.SendRequest{Text: "no"}); err != nil {
+		t.Error(err)
+	}
+	screen.AwaitText("❯ please also add tests") // nothing is lost
+}
+
+// The dialog of a first start that opens over the composer keeps the prompt back, and does
+// not get it; the prompt goes in once when it has been answered.
+func TestFirstStartDialogOverTheComposer(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("start=trust", "start-delay=1500ms"))
+	withManifest(t, d, `"submit": 30`, `"submit": 4000`)
+	events := d.WatchAll()
+	r, err := d.Client().Spawn(d.Context(), api.SpawnRequest{Agent: "demo2", Prompt: "the work"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Screen(r.Target).AwaitText("Do you trust the files") // with the prompt behind it
+	events.AwaitStatus(r.Target, api.NeedsYou)
+	if _, err := d.Client().SendWait(d.Context(), r.Target, api.SendRequest{Text: "yes"}); err != nil && api.CodeOf(err) != api.PromptStalled {
+		t.Error(err)
+	}
+	events.AwaitStatus(r.Target, api.Done)
+	if got := d.Submitted(); len(got) != 1 || got[0] != "the work" {
+		t.Errorf("submitted %q", got)
+	}
+}

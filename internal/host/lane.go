@@ -31,4 +31,3 @@ func (d *delivery) leaveLane() {
 	close(l.waiting[0])
 	l.waiting = l.waiting[1:]
 }
-

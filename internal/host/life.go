@@ -98,7 +98,7 @@ func (s *session) live(term *keeper.Terminal, cols, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.term = term
-	s.in = newInput(terminalInput{term, s.ctx}, &s.wg)
+	s.in = newInput(s.ctx, term, &s.wg, s.discardUnread)
 	s.screen = vt.New(vt.Options{
 		Cols: cols, Rows: rows, History: s.h.settings().HistoryLines,
 		ProgramStatus: true, Version: config.Version,
@@ -109,13 +109,15 @@ func (s *session) live(term *keeper.Terminal, cols, rows int) {
 	s.lastOut = time.Now()
 }
 
-// terminalInput is a session's terminal to type into, until the session ends.
-type terminalInput struct {
-	*keeper.Terminal
-	ctx context.Context
+// discardUnread throws away what was typed and not read, where Ctrl-C is a signal.
+func (s *session) discardUnread() {
+	if modes, err := s.term.Modes(); err != nil || !modes.Signals {
+		return
+	}
+	if err := s.term.Discard(); err != nil {
+		s.log.Warn("what was typed is not discarded", "error", err)
+	}
 }
-
-func (t terminalInput) Write(p []byte) (int, error) { return t.Terminal.Write(t.ctx, p) }
 
 // plan makes the launch of a session's program. Its command is found where the
 // person's login shell finds it.

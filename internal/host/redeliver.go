@@ -34,7 +34,7 @@ func (d *delivery) mark(p phase) {
 	}
 	d.req.set(func(st *requestState) {
 		st.Phase, st.TypedAt = p, d.typedAt
-		st.Drafted, st.Before = d.drafted, d.before.stored()
+		st.Drafted, st.Draft, st.Before = d.drafted, d.draft, d.before.stored()
 		st.Transcript, st.Cursor = d.transcript, d.cursor
 	})
 	if p == phasePressing && d.waiter != nil {
@@ -153,7 +153,7 @@ func (d *delivery) finishTyping(ctx context.Context) error {
 			return true
 		case !d.run.shell() && d.run.man.HasComposer():
 			c := s.look.composer
-			d.drafted = c.Found && !c.Empty
+			d.drafted, d.draft = c.Found && !c.Empty, c.Draft
 			return d.drafted
 		}
 		return d.standsLocked()

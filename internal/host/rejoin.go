@@ -42,7 +42,7 @@ func (h *Host) storedRequests() (map[api.SessionID][]*request, error) {
 	}
 	all := map[api.SessionID][]*request{}
 	for _, row := range rows {
-		r := &request{h: h, id: row.ID, session: row.Session, created: row.CreatedAt, text: row.Text}
+		r := &request{h: h, id: row.ID, session: row.Session, created: row.CreatedAt, text: row.Text, onWay: make(chan struct{})}
 		if err := json.Unmarshal(row.State, &r.state); err != nil {
 			h.log.Error("request of the host before is unreadable", "session", row.Session.Short(), "error", err)
 			continue
@@ -119,7 +119,7 @@ func (r *request) restoreLocked(s *session, waits map[string]*waiter) {
 		s: s, run: s.run, req: r, text: r.text, enter: st.Enter, insist: st.Insist, force: st.Force, back: st.Back,
 		first: st.starts(), command: st.Verb == verbRun, dialogSeq: st.Answers,
 		done: make(chan struct{}), how: st.How, transcript: st.Transcript, cursor: st.Cursor,
-		typedAt: st.TypedAt, drafted: st.Drafted, before: st.Before.taken(),
+		promised: st.Queued, typedAt: st.TypedAt, drafted: st.Drafted, draft: st.Draft, before: st.Before.taken(),
 	}
 	if st.Failed != nil {
 		d.err = st.Failed

@@ -111,6 +111,9 @@ func (s *session) report(r agent.Report, chain []pty.Info) error {
 	counts := s.run == run && !s.closed
 	if counts {
 		s.applyLocked(ev, now)
+		if r.Prompted {
+			s.told = told{prompts: s.machine.Prompts(), text: r.Told}
+		}
 		s.lookSoonLocked(now) // what the hook tells shows on the screen a moment later
 	}
 	s.mu.Unlock()

@@ -60,6 +60,7 @@ type requestState struct {
 	Phase      phase        `json:"phase,omitempty"`
 	TypedAt    int64        `json:"typed_at,omitempty"` // position in the output when typing began
 	Drafted    bool         `json:"drafted,omitempty"`
+	Draft      string       `json:"draft,omitempty"` // what the composer showed of it
 	Before     storedTaken  `json:"before,omitzero"`
 	Transcript string       `json:"transcript,omitempty"`
 	Cursor     *int64       `json:"cursor,omitempty"`
@@ -80,9 +81,11 @@ type request struct {
 	session api.SessionID
 	created time.Time
 	text    string
-	s       *session    // nil where the session is not open any more
-	d       *delivery   // nil for a close and a resume
-	joined  atomic.Bool // the caller asks this host for the answer
+	s       *session      // nil where the session is not open any more
+	d       *delivery     // nil for a close and a resume
+	onWay   chan struct{} // closed when the text will take longer than its sender has to wait
+	waits   sync.Once     // of onWay
+	joined  atomic.Bool   // the caller asks this host for the answer
 
 	mu       sync.Mutex // one change at a time; before the store, and under no other lock
 	state    requestState
@@ -120,7 +123,7 @@ func (t *requests) remove(id string) {
 // newRequest makes a request for a session. Without a name of the caller's it gets one
 // by which nobody will ask.
 func (h *Host) newRequest(name string, id api.SessionID, text string, st requestState) *request {
-	r := &request{h: h, id: name, session: id, created: time.Now(), text: text, state: st}
+	r := &request{h: h, id: name, session: id, created: time.Now(), text: text, state: st, onWay: make(chan struct{})}
 	r.state.Named = name != ""
 	if name == "" {
 		r.id = string(newID())
@@ -271,12 +274,19 @@ func (r *request) await(ctx context.Context, st requestState) (any, error) {
 		}
 		return s.sendReply(r.d, r.d.how), nil
 	case <-patience.C: // it stays on its way, behind another text or an agent that starts
+		r.d.promise()
+		r.set(func(st *requestState) { st.Queued = true })
+		return s.sendReply(r.d, api.Queued), nil
+	case <-r.onWay:
 		r.set(func(st *requestState) { st.Queued = true })
 		return s.sendReply(r.d, api.Queued), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
+
+// later has the caller told that the text is on its way.
+func (r *request) later() { r.waits.Do(func() { close(r.onWay) }) }
 
 // abandon notes that the caller has gone for good. What was begun goes on.
 func (r *request) abandon() {

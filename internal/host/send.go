@@ -64,7 +64,7 @@ func (s *session) send(d *delivery, name string, req api.SendRequest) (*request,
 		return nil, err
 	}
 	r := s.h.newRequest(name, s.id, d.text, requestState{
-		Verb: verbSend, Wait: req.Wait && !held, Limit: limit, Phase: phaseQueued, Queued: held,
+		Verb: verbSend, Wait: req.Wait && !held, Limit: limit, Phase: phaseQueued, Queued: held || d.promised,
 		Keys: req.Keys, Enter: d.enter, Insist: d.insist, Force: d.force, Back: d.back, Answers: d.dialogSeq,
 	})
 	r.d, d.req = d, r
@@ -111,6 +111,12 @@ func (s *session) prepare(d *delivery, wait bool, limit time.Time) (held bool, e
 		} else if d.back && (open || s.draftedLocked()) {
 			return true, nil
 		}
+	}
+	if busy := s.lane.busy; d.answer == nil && d.holds() && (busy || s.machine.Status() == api.Working) {
+		if !busy && !d.force && s.draftedLocked() {
+			return false, s.busyLocked()
+		}
+		d.promised = true
 	}
 	if wait {
 		d.waiter = s.newWaiterLocked(limit)
@@ -184,4 +190,3 @@ func (s *session) releaseHeldLocked() {
 		d.startLocked()
 	}
 }
-

@@ -43,25 +43,28 @@ type session struct {
 	saving    sync.Mutex     // one change of what is stored at a time; before mu
 	reading   sync.Mutex     // one reading of the transcript at a time; before mu
 
-	mu       sync.Mutex
-	rec      store.Session // as it is stored, or about to be
-	screen   *vt.Screen
-	seq      int64    // position in the output of what the screen has taken in
-	leader   pty.Proc // of the terminal: the login shell, or an agent in its place
-	run      *running
-	replaced chan struct{} // closed when the shell is in the place of an agent that has ended; nil: none has
-	machine  *agent.Machine
-	closing  string // why the session is being closed; "" while it is not
-	closed   bool
-	cwd      string
-	title    string // as the program set it
-	lastOut  time.Time
-	typedAt  time.Time // when somebody last typed
-	passedOn time.Time // when a notification of the program was last passed on
-	seen     bool      // a person has looked since the turn ended
-	trouble  string
-	behind   int  // texts that went in behind a running turn since one went in at rest
-	ownDraft bool // what stands in the composer was typed by a send without Return
+	mu        sync.Mutex
+	rec       store.Session // as it is stored, or about to be
+	screen    *vt.Screen
+	seq       int64    // position in the output of what the screen has taken in
+	leader    pty.Proc // of the terminal: the login shell, or an agent in its place
+	run       *running
+	replaced  chan struct{} // closed when the shell is in the place of an agent that has ended; nil: none has
+	machine   *agent.Machine
+	closing   string // why the session is being closed; "" while it is not
+	closed    bool
+	cwd       string
+	title     string // as the program set it
+	lastOut   time.Time
+	typedAt   time.Time // when somebody last typed
+	passedOn  time.Time // when a notification of the program was last passed on
+	seen      bool      // a person has looked since the turn ended
+	trouble   string
+	pressed   taken     // what was known when Return was last pressed for a text
+	pressedAt time.Time // when
+	told      told      // what the agent said last that it took
+	behind    int       // texts that went in behind a running turn since one went in at rest
+	ownDraft  bool      // what stands in the composer was typed by a send without Return
 
 	events    []vt.Event // scratch
 	frame     []byte     // scratch

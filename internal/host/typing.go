@@ -65,6 +65,9 @@ func (a *Attachment) typed(keys []byte) error {
 		return nil
 	}
 	s := a.s
+	if isInterruptBytes(keys) { // what it typed before may be stuck itself
+		s.in.breakOff()
+	}
 	s.mu.Lock()
 	if !onlyReports(keys) {
 		s.leadLocked(a)
@@ -117,7 +120,7 @@ func (a *Attachment) typeOut() {
 		if p == nil {
 			break
 		}
-		if !turn && in.lock(a.s.ctx) != nil {
+		if !turn && in.lockFor(a.s.ctx, isInterruptBytes(p)) != nil {
 			break // the session ends
 		}
 		turn = true

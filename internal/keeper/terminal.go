@@ -254,6 +254,9 @@ func (t *Terminal) TryWrite(p []byte) (n int, err error) {
 	return n, err
 }
 
+// Discard throws away what was typed and the program has not read.
+func (t *Terminal) Discard() error { return t.control(pty.Discard) }
+
 // control runs f with the master's descriptor.
 func (t *Terminal) control(f func(fd int) error) error {
 	var failed error

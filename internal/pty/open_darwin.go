@@ -34,3 +34,7 @@ func openPeer(master int) (int, error) {
 func flushInput(slave int) error {
 	return unix.IoctlSetPointerInt(slave, unix.TIOCFLUSH, unix.TCIFLUSH)
 }
+
+func flushOutput(master int) error {
+	return unix.IoctlSetPointerInt(master, unix.TIOCFLUSH, unix.TCOFLUSH)
+}

@@ -24,3 +24,5 @@ func openPeer(master int) (int, error) {
 }
 
 func flushInput(slave int) error { return unix.IoctlSetInt(slave, unix.TCFLSH, unix.TCIFLUSH) }
+
+func flushOutput(master int) error { return unix.IoctlSetInt(master, unix.TCFLSH, unix.TCOFLUSH) }

@@ -92,6 +92,23 @@ func ForegroundProcess(fd int) (Info, error) {
 	return oldest, nil
 }
 
+// Discard throws away what was typed and has not been read: of a program that reads
+// nothing, so that the next key gets through to it. fd is a master.
+func Discard(fd int) error {
+	if err := flushOutput(fd); err != nil { // on its way
+		return fmt.Errorf("discard what was typed: %w", err)
+	}
+	slave, err := openPeer(fd)
+	if err != nil {
+		return fmt.Errorf("open the terminal's other end: %w", err)
+	}
+	defer unix.Close(slave)
+	if err := flushInput(slave); err != nil { // arrived
+		return fmt.Errorf("discard what was typed: %w", err)
+	}
+	return nil
+}
+
 // prepare gives the other end of a terminal the modes and the size that a new
 // program expects, whatever the one before left behind, and forgets unread input.
 func prepare(slave int, size Size) error {

@@ -12,16 +12,18 @@ import (
 // is a Return.
 func (s *Screen) AppendPaste(dst []byte, text string) []byte {
 	if !s.modes.has(modePaste) {
-		return AppendTyped(dst, text)
+		return AppendTyped(dst, text, '\r')
 	}
 	dst = append(dst, "\x1b[200~"...)
 	dst = appendText(dst, text, '\n')
 	return append(dst, "\x1b[201~"...)
 }
 
-// AppendTyped appends text as if it were typed: like AppendPaste without
-// brackets, for a program that asked for them and is not the one that reads.
-func AppendTyped(dst []byte, text string) []byte { return appendText(dst, text, '\r') }
+// AppendTyped appends text as if it were typed, without brackets whatever the
+// program asked for. newline is what ends a line: CR is Return, LF is Ctrl-J.
+func AppendTyped(dst []byte, text string, newline byte) []byte {
+	return appendText(dst, text, newline)
+}
 
 // appendText appends what of text may go to a program.
 func appendText(dst []byte, text string, newline byte) []byte {

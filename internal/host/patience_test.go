@@ -1,0 +1,54 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"termio/internal/api"
+)
+
+// An agent that shows no sign is typed to when it has its terminal and is silent, and not
+// before: a long conversation takes long to paint.
+func TestUnready(t *testing.T) {
+	tests := []struct {
+		name           string
+		waited, silent time.Duration
+		cooked         bool
+		want           time.Duration
+	}{
+		{"silent", readyPatience, settlePatience, false, 0},
+		{"painting", readyPatience, 2 * time.Second, false, settlePatience - 2*time.Second},
+		{"painting for ever", startPatience, 0, false, 0},
+		{"terminal not taken over", readyPatience, time.Minute, true, time.Second},
+		{"terminal never taken over", startPatience, time.Minute, true, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := unready(tt.waited, tt.silent, tt.cooked); got != tt.want {
+				t.Errorf("unready: %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A text whose turn has not been told of yet keeps the next one back, for a while.
+func TestBeginsUntil(t *testing.T) {
+	at := time.Unix(1000, 0)
+	before := taken{turn: 2, prompts: 3, status: api.Done}
+	tests := []struct {
+		name string
+		now  taken
+		want time.Time
+	}{
+		{"nothing known", taken{turn: 2, prompts: 3, status: api.Idle, lines: 9}, at.Add(beginPatience)},
+		{"its turn began", taken{turn: 3, prompts: 3, status: api.Done}, time.Time{}},
+		{"the prompt was told of", taken{turn: 2, prompts: 4, status: api.Done}, time.Time{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := beginsUntil(before, tt.now, at); !got.Equal(tt.want) {
+				t.Errorf("beginsUntil: %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
