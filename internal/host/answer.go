@@ -3,11 +3,16 @@ package host
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"termio/internal/api"
 	"termio/internal/vt"
 )
+
+// answerTries is how often the keys of an answer are pressed: a dialog that was just drawn,
+// or before which somebody typed, may not hear them.
+const answerTries = 2
 
 // giveAnswer presses the keys that answer the dialog it is meant for, and nothing if
 // that one is not open any more.
@@ -18,44 +23,69 @@ func (d *delivery) giveAnswer(ctx context.Context) (api.Delivery, error) {
 	}
 	defer s.in.unlock()
 	d.countLines()
-	d.awaitAttentive(ctx)
+	answered := false
+	for try := 1; try <= answerTries && !answered; try++ {
+		d.awaitAttentive(ctx, try)
+		if err := d.tryAnswer(ctx); err != nil {
+			return "", err
+		}
+		answered = s.await(ctx, answerPatience, func() bool { return s.closed || s.run != d.run || d.answeredLocked() })
+		if d.answer.Text != "" || ctx.Err() != nil { // typed again, it would be doubled
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed || s.run != d.run:
+		return "", d.goneLocked()
+	case answered:
+		return api.Submitted, nil
+	case d.waiter != nil: // it answers with the dialog
+		return api.Typed, nil
+	}
+	err := stalledError(s.run.man.Prompt(s.viewLocked(), d.dialog))
+	err.Message = "the dialog did not take the answer and is still open:" + strings.TrimPrefix(err.Message, stalledPrompt+"; on the screen:")
+	return "", err
+}
+
+// tryAnswer gives the answer once.
+func (d *delivery) tryAnswer(ctx context.Context) error {
 	p, err := d.answerKeys()
 	if err != nil {
-		return "", err
+		return err
 	}
 	d.mark(phasePressing)
-	if err := s.in.write(p); err != nil {
-		return "", d.gone()
+	if err := d.s.in.write(p); err != nil {
+		return d.gone()
 	}
 	switch {
 	case d.answer.Text != "":
-		err = d.typeAnswer(ctx)
+		return d.typeAnswer(ctx)
 	case d.answer.Confirm:
-		err = d.confirmOption(ctx)
+		return d.confirmOption(ctx)
 	}
-	if err != nil {
-		return "", err
-	}
-	s.await(ctx, answerPatience, func() bool { return s.closed || s.run != d.run || d.answeredLocked() })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.run != d.run {
-		return "", d.goneLocked()
-	}
-	if d.answeredLocked() {
-		return api.Submitted, nil
-	}
-	return api.Typed, nil
+	return nil
 }
 
-// awaitAttentive waits out the instants in which a new dialog ignores keys.
-func (d *delivery) awaitAttentive(ctx context.Context) {
+// awaitAttentive waits out the instants in which a new dialog ignores keys, and those in
+// which somebody's keys make it ignore more of them. The later tries wait longer.
+func (d *delivery) awaitAttentive(ctx context.Context, try int) {
 	s := d.s
-	s.mu.Lock()
-	deaf := time.Until(s.dialogAt.Add(d.run.man.Timings().DialogDeaf))
-	s.mu.Unlock()
-	if deaf > 0 {
-		s.await(ctx, deaf, func() bool { return s.closed || s.run != d.run || d.answeredLocked() })
+	deaf := d.run.man.Timings().DialogDeaf * time.Duration(try)
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		from := s.dialogAt
+		if s.typedAt.After(from) {
+			from = s.typedAt
+		}
+		over := s.closed || s.run != d.run || d.answeredLocked()
+		s.mu.Unlock()
+		rest := time.Until(from.Add(deaf))
+		if over || rest <= 0 {
+			return
+		}
+		s.await(ctx, rest, func() bool { return s.closed || s.run != d.run || d.answeredLocked() })
 	}
 }
 
@@ -81,6 +111,12 @@ func (d *delivery) answerKeys() ([]byte, error) {
 		return nil, api.NewError(api.BadRequest, "the dialog that this answers is not open any more; nothing was typed")
 	case s.machine.DialogSeq() != d.dialogSeq || d.dialog != nil && dialog != nil && !sameQuestion(dialog, d.dialog):
 		return nil, s.needsYouLocked(dialog)
+	case dialog != nil: // the mark may have been moved since
+		a, err := s.answerLocked(dialog, d)
+		if err != nil {
+			return nil, err
+		}
+		d.answer, d.dialog = a, dialog
 	}
 	var p []byte
 	for _, name := range d.answer.Keys {
@@ -101,22 +137,42 @@ func (d *delivery) answerKeys() ([]byte, error) {
 	return p, nil
 }
 
-// typeAnswer types the text of an answer, then Return.
+// typeAnswer types the text of an answer, then Return. Both go to the dialog that it
+// answers and to nothing else: a person may answer meanwhile, and another one open.
 func (d *delivery) typeAnswer(ctx context.Context) error {
-	s := d.s
-	s.await(ctx, d.run.man.Timings().Submit, func() bool { return s.closed || s.run != d.run })
-	s.mu.Lock()
-	p := s.screen.AppendPaste(nil, d.answer.Text)
-	enter := s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter})
-	s.mu.Unlock()
-	if err := s.in.write(p); err != nil {
-		return d.gone()
-	}
-	s.await(ctx, d.run.man.Timings().Submit, func() bool { return s.closed || s.run != d.run })
-	if err := s.in.write(enter); err != nil {
-		return d.gone()
+	for _, encode := range []func() []byte{
+		func() []byte { return d.s.pasteLocked(d.answer.Text) },
+		func() []byte { return d.s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter}) },
+	} {
+		d.s.await(ctx, d.run.man.Timings().Submit, func() bool { return d.s.closed || d.s.run != d.run })
+		p, err := d.stillOpen(encode)
+		if err != nil {
+			return err
+		}
+		if err := d.s.in.write(p); err != nil {
+			return d.unwritten(err)
+		}
 	}
 	return nil
+}
+
+// stillOpen gives what is to be typed if the dialog that it is for is open.
+func (d *delivery) stillOpen(encode func() []byte) ([]byte, error) {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.run != d.run {
+		return nil, d.goneLocked()
+	}
+	s.lookLocked(time.Now())
+	dialog, open := s.dialogLocked()
+	switch {
+	case !open:
+		return nil, api.NewError(api.BadRequest, "the dialog that this answers closed while the answer was being typed; Return was not pressed")
+	case s.machine.DialogSeq() != d.dialogSeq:
+		return nil, s.needsYouLocked(dialog)
+	}
+	return encode(), nil
 }
 
 // confirmPatience is how long the mark may take to move to the chosen option.
@@ -126,21 +182,20 @@ const confirmPatience = time.Second
 // option marked: where a digit chooses at once, it would answer the next dialog.
 func (d *delivery) confirmOption(ctx context.Context) error {
 	s := d.s
-	marked := false
+	var enter []byte
 	s.await(ctx, confirmPatience, func() bool {
 		if s.closed || s.run != d.run || d.answeredLocked() {
 			return true
 		}
 		dialog, ok := d.run.man.FindDialog(s.viewLocked())
-		marked = ok && sameQuestion(dialog, d.dialog) && optionMarked(dialog, d.answer.Option)
-		return marked
+		if ok && sameQuestion(dialog, d.dialog) && optionMarked(dialog, d.answer.Option) {
+			enter = s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter})
+		}
+		return enter != nil
 	})
-	if !marked {
+	if enter == nil {
 		return nil
 	}
-	s.mu.Lock()
-	enter := s.screen.AppendKey(nil, vt.Key{Name: vt.KeyEnter})
-	s.mu.Unlock()
 	if err := s.in.write(enter); err != nil {
 		return d.gone()
 	}

@@ -268,6 +268,40 @@ read -r end
 	}
 }
 
+// A dialog that did not hear the keys of an answer gets them again; one that never does is
+// an error with the question.
+func TestAnswerIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, deaf string
+		taken      bool
+	}{
+		{"deaf at first", "deaf=1500ms", true},
+		{"deaf for good", "deaf=1h", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo(tt.deaf))
+			asking := spawnAsking(t, d, "[[touch made]]")
+			r, err := d.Client().Send(d.Context(), asking.Target, api.SendRequest{Text: "yes"})
+			if tt.taken {
+				if err != nil || r.Delivery != api.Submitted {
+					t.Errorf("answer: %+v, %v", r, err)
+				}
+			} else if api.CodeOf(err) != api.PromptStalled || !strings.Contains(err.Error(), asking.Dialog.Question) {
+				t.Errorf("answer: %+v, %v", r, err)
+			}
+			if n := len(d.DemoEvents("deaf")); n == 0 {
+				t.Error("the dialog heard the first key: nothing was tried")
+			}
+			if n := len(d.DemoEvents("answer")); n > 1 || (n == 1) != tt.taken {
+				t.Errorf("the dialog got %d answers", n)
+			}
+		})
+	}
+}
+
 // The dialog that opens when a text is in the composer already does not get its Return.
 func TestDialogBetweenTextAndReturn(t *testing.T) {
 	t.Parallel()
