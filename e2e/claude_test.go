@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -339,26 +340,40 @@ func TestClaudeTrustDialog(t *testing.T) {
 	w.asked("remember the walnut")
 }
 
-// What is typed while the agent works is a turn of its own, and its wait is for that
-// turn.
+// What is sent while the agent works is a turn of its own each, in order: Claude Code by
+// itself would run all of it as one. A wait is for the text's own turn.
 func TestClaudeQueuesWhileWorking(t *testing.T) {
-	w := newClaude(t)
-	w.setUp()
-	var started api.StartReply
-	w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
-	w.held("gate")
-	watch := w.watch()
-	watch.until(started.Target, api.Working)
-	var queued api.SendReply
-	w.sessions(&queued, 0, "send", started.Target, "--", "second, while busy")
-	if queued.Delivery != api.Queued {
-		t.Errorf("delivery %q, want queued", queued.Delivery)
-	}
-	w.model.Release("gate")
-	if done := watch.until(started.Target, api.Done); done.CursorEnd == nil {
-		t.Errorf("done without the transcript's end: %+v", done)
-	}
-	w.asked("second, while busy")
+	eachChannel(t, func(t *testing.T, w *world) {
+		var started api.StartReply
+		w.sessions(&started, 0, "spawn", "--agent", claude, "--", "[[hold: gate]]")
+		w.held("gate")
+		watch := w.watch()
+		watch.until(started.Target, api.Working)
+		want := []string{"[[hold: gate]]"}
+		for i := range 10 {
+			text := fmt.Sprintf("text %d, while busy", i)
+			var queued api.SendReply
+			w.sessions(&queued, 0, "send", started.Target, "--", text)
+			if queued.Delivery != api.Queued {
+				t.Errorf("delivery %q, want queued", queued.Delivery)
+			}
+			want = append(want, text)
+		}
+		w.model.Release("gate")
+		last := w.send(started.Target, "the last")
+		if got := w.reply(last); last.Status != api.Done || got != "You said: the last" {
+			t.Errorf("the last: %+v, %q", last, got)
+		}
+		var got []string
+		for _, r := range w.model.Requests() {
+			if r.Prompt != "" && !slices.Contains(got, r.Prompt) {
+				got = append(got, r.Prompt)
+			}
+		}
+		if want = append(want, "the last"); !slices.Equal(got, want) {
+			t.Errorf("prompts %q, want %q", got, want)
+		}
+	})
 }
 
 // The host is killed in the middle of a turn. The agent notices nothing, and whoever
