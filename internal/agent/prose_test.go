@@ -166,7 +166,7 @@ func parts(t *testing.T, m *Manifest, id string) (composers, dialogs []recordedS
 // ever taken for a dialog, nor for a draft. The same above a view that covers the
 // composer, the cursor in its last row. And a real dialog is found whatever is above it.
 func TestProseIsNoDialog(t *testing.T) {
-	for _, id := range []string{"claudeCode", "codex", "a composer of one row"} {
+	for _, id := range []string{"claudeCode", "codex", "gemini", "opencode", "pi", "qwen", "a composer of one row"} {
 		t.Run(id, func(t *testing.T) {
 			var m *Manifest
 			var composers, dialogs []recordedScreen
