@@ -1,9 +1,13 @@
 package e2e_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"termio/internal/api"
@@ -88,4 +92,97 @@ func TestCodexWithoutHooks(t *testing.T) {
 		t.Errorf("bound to %q, the agent says %q", one.Conversation, before.Conversation)
 	}
 	w.resumes(first.Target, first.Transcript, codexSaid)
+}
+
+// What setup writes, Codex takes: it knows the skill, asks nothing about the hooks, and
+// runs them. When it is taken out again the files are what they were.
+func TestCodexSetup(t *testing.T) {
+	w := newCodex(t)
+	before := w.read(codexConfig)
+	w.setUpCodex()
+	if after := w.read(codexConfig); !bytes.HasPrefix(after, before) || !bytes.Contains(after, []byte("trusted_hash")) {
+		t.Errorf("the settings became\n%s", after)
+	}
+	if r := w.termio("setup", "--no"); r.exit != 0 {
+		t.Fatal(r)
+	}
+	if after := w.read(codexConfig); !bytes.Equal(after, before) {
+		t.Errorf("the settings became\n%s, were\n%s", after, before)
+	}
+	if _, err := os.Stat(filepath.Join(w.home, ".codex", "hooks.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the hooks are still there: %v", err)
+	}
+
+	w.setUpCodex()
+	first := w.spawn(codex, "remember the walnut")
+	if first.Status != api.Done {
+		t.Fatalf("got %+v, want done", first)
+	}
+	explained := w.termio("sessions", "explain", first.Target)
+	if !strings.Contains(explained.stdout, "Stop") {
+		t.Errorf("no hook was heard:\n%v", explained)
+	}
+	skill := w.read(".codex/skills/termio/SKILL.md")
+	_, description, _ := strings.Cut(string(skill), "\ndescription: ")
+	description, _, _ = strings.Cut(description, "\n")
+	if request := w.asked("remember the walnut"); description == "" || !strings.Contains(string(request.Body), description[:min(len(description), 60)]) {
+		t.Errorf("the model was not told of the skill %q", description)
+	}
+	// Codex has written into its settings meanwhile: only ours goes.
+	if r := w.termio("setup", "--no"); r.exit != 0 {
+		t.Fatal(r)
+	}
+	after := w.read(codexConfig)
+	for line := range bytes.Lines(before) {
+		if !bytes.Contains(after, line) {
+			t.Errorf("the settings lack %q:\n%s", line, after)
+		}
+	}
+	if bytes.Contains(after, []byte("trusted_hash")) {
+		t.Errorf("the trust is still there:\n%s", after)
+	}
+}
+
+// A folder that Codex was never trusted with, and hooks that its user has not trusted:
+// the prompt waits behind both questions, and nothing is typed into them.
+func TestCodexAsksAtTheStart(t *testing.T) {
+	w := newCodex(t)
+	w.codexConfig()
+	if r := w.termio("settings", "set", "live-status", "on"); r.exit != 0 || !strings.Contains(r.stderr, "trust") {
+		t.Fatalf("not told of the trust that lacks: %v", r)
+	}
+	asked := w.spawn(codex, "remember the walnut")
+	if d := asked.Dialog; asked.Status != api.NeedsYou || d == nil || d.Kind != api.DialogTrust || d.Question != "Do you trust this folder?" {
+		t.Fatalf("got %+v, want needs-you with the trust dialog", asked)
+	}
+	w.refused(api.NeedsAnswer, asked.Target, "please also add tests")
+	review := w.send(asked.Target, "Trust and continue")
+	if d := review.Dialog; review.Status != api.NeedsYou || d == nil || d.Question != "Hooks need review" || len(d.Options) != 3 {
+		t.Fatalf("got %+v, want needs-you with the review of hooks", review)
+	}
+	w.refused(api.NeedsAnswer, asked.Target, "please also add tests")
+	if done := w.send(asked.Target, "Trust all and continue"); done.Status != api.Done || w.said(done, codexSaid) != "You said: remember the walnut" {
+		t.Errorf("got %+v, want done", done)
+	}
+	if r := w.termio("doctor"); strings.Contains(r.stdout, "not trusted") {
+		t.Errorf("Codex has recorded the trust, and doctor says\n%v", r)
+	}
+}
+
+// A new conversation is the session's from its first prompt on.
+func TestCodexClear(t *testing.T) {
+	w := newCodex(t)
+	w.setUpCodex()
+	first := w.spawn(codex, "remember the walnut")
+	before := w.row(first.Target)
+	var sent api.SendReply
+	w.sessions(&sent, 0, "send", first.Target, "--", "/clear")
+	next := w.send(first.Target, "and the almond")
+	after := w.row(first.Target)
+	if asked := w.asked("and the almond"); slices.Contains(asked.Said, "remember the walnut") || after.Conversation != asked.Conversation || after.Conversation == before.Conversation {
+		t.Errorf("bound to %q, was %q; the model was told %q in %q", after.Conversation, before.Conversation, asked.Said, asked.Conversation)
+	}
+	if next.Status != api.Done || next.Transcript == first.Transcript || w.said(next, codexSaid) != "You said: and the almond" {
+		t.Errorf("got %+v", next)
+	}
 }
