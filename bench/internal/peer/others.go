@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"termio/bench/internal/machine"
 )
@@ -36,6 +37,11 @@ func (t *tmux) Start() error {
 	if _, err := run(t.command("start-server")); err != nil {
 		return err
 	}
+	return t.ask()
+}
+
+// ask notes which process serves: the first session may have started another one.
+func (t *tmux) ask() error {
 	out, err := run(t.command("display-message", "-p", "#{pid}"))
 	if err != nil {
 		return err
@@ -44,9 +50,19 @@ func (t *tmux) Start() error {
 	return err
 }
 
+// Stop ends the server and waits until it has gone: until then its socket refuses the
+// next one.
 func (t *tmux) Stop() error {
-	_, err := run(t.command("kill-server"))
-	return err
+	if err := t.ask(); err != nil {
+		return err
+	}
+	if _, err := run(t.command("kill-server")); err != nil {
+		return err
+	}
+	for end := time.Now().Add(endWait); machine.Name(t.server) != "" && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
 }
 
 func (t *tmux) Create(name string, r Role) error {

@@ -124,17 +124,18 @@ func (w *World) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Idling waits for the next Idle session's line and tells when it came. The returned
-// function waits; the pipe is open when Idling returns.
-func (w *World) Idling() (came func() (time.Time, error), err error) {
+// Idling waits for the next Idle session's line and tells when it came. came waits; the
+// pipe is open when Idling returns. cancel gives up where no session came about, so
+// that the next one's line is not taken for its own.
+func (w *World) Idling() (came func() (time.Time, error), cancel func(), err error) {
 	// Opened for both directions, so that it stays open over many sessions.
 	f, err := os.OpenFile(w.idlePipe, os.O_RDWR, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := f.SetReadDeadline(time.Now().Add(kid.Patience)); err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, nil, err
 	}
 	type arrival struct {
 		at  time.Time
@@ -147,9 +148,13 @@ func (w *World) Idling() (came func() (time.Time, error), err error) {
 		first <- arrival{time.Now(), err}
 		_ = f.Close()
 	}()
-	return func() (time.Time, error) {
+	came = func() (time.Time, error) {
 		a := <-first
 		return a.at, a.err
+	}
+	return came, func() {
+		_ = f.Close()
+		<-first
 	}, nil
 }
 

@@ -56,13 +56,14 @@ func (s *Suite) create() error {
 // created makes a session with an idle program and tells how long it took until both
 // the call had returned and the program ran.
 func (s *Suite) created(make func(name string) error) (took time.Duration, name string, err error) {
-	runs, err := s.world.Idling()
+	runs, cancel, err := s.world.Idling()
 	if err != nil {
 		return 0, "", err
 	}
 	name = s.name()
 	began := time.Now()
 	if err := make(name); err != nil {
+		cancel()
 		return 0, name, err
 	}
 	returned := time.Now()

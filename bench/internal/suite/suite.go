@@ -169,7 +169,7 @@ func (s *Suite) measure(ctx context.Context, g group) error {
 	var started []peer.Peer
 	defer func() {
 		for _, p := range started {
-			if err := p.Stop(); err != nil {
+			if err := p.Stop(); err != nil && !gone(err) {
 				s.fail("stop %s: %v", p.Name(), err)
 			}
 		}
