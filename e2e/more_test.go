@@ -24,14 +24,15 @@ type more struct {
 	// grant, deny and interrupt are the keys that say yes and no to a permission, and
 	// that end a turn.
 	grant, deny, interrupt []string
-	// rests is what a denied turn ends as.
-	rests api.Status
+	// rests is what a denied turn ends as, ends what an interrupted one does: Gemini tells
+	// of an interruption as of any end.
+	rests, ends api.Status
 }
 
 // mores are all of them.
 var mores = []more{
 	{
-		id: "opencode", program: "opencode-*-*64/bin/opencode", rests: api.Done,
+		id: "opencode", program: "opencode-*-*64/bin/opencode", rests: api.Done, ends: api.Idle,
 		grant: []string{"enter"}, deny: []string{"escape"}, interrupt: []string{"escape", "escape"},
 		home: func(w *world) {
 			w.writeJSON(".config/opencode/opencode.json", map[string]any{
@@ -50,7 +51,7 @@ var mores = []more{
 		},
 	},
 	{
-		id: "copilot", program: "@github/copilot/npm-loader.js", node: true, rests: api.Idle,
+		id: "copilot", program: "@github/copilot/npm-loader.js", node: true, rests: api.Idle, ends: api.Idle,
 		grant: []string{"enter"}, deny: []string{"escape"}, interrupt: []string{"ctrl+c"},
 		home: func(w *world) {
 			w.writeJSON(".copilot/settings.json", map[string]any{"banner": "never"})
@@ -64,7 +65,7 @@ var mores = []more{
 		},
 	},
 	{
-		id: "gemini", program: "@google/gemini-cli/bundle/gemini.js", node: true, rests: api.Idle,
+		id: "gemini", program: "@google/gemini-cli/bundle/gemini.js", node: true, rests: api.Idle, ends: api.Done,
 		grant: []string{"enter"}, deny: []string{"escape"}, interrupt: []string{"escape"},
 		home: func(w *world) {
 			w.writeJSON(".gemini/settings.json", map[string]any{
@@ -80,7 +81,7 @@ var mores = []more{
 		},
 	},
 	{
-		id: "qwen", program: "@qwen-code/qwen-code/cli-entry.js", node: true, rests: api.Idle,
+		id: "qwen", program: "@qwen-code/qwen-code/cli-entry.js", node: true, rests: api.Idle, ends: api.Idle,
 		grant: []string{"enter"}, deny: []string{"escape"}, interrupt: []string{"escape"},
 		home: func(w *world) {
 			w.writeJSON(".qwen/settings.json", map[string]any{
@@ -168,7 +169,7 @@ func TestMore(t *testing.T) {
 			w.sessions(&sent, 0, "send", first.Target, "--", "[[hold: a]]")
 			w.held("a")
 			w.keys(first.Target, m.interrupt)
-			watch.until(first.Target, api.Idle)
+			watch.until(first.Target, m.ends)
 			w.hungUp("a")
 
 			before := w.row(first.Target)
