@@ -32,6 +32,9 @@ type Outer struct {
 	master *os.File
 }
 
+// Size is a terminal's size in cells.
+func Size(cols, rows int) pty.Size { return pty.Size{Cols: uint16(cols), Rows: uint16(rows)} }
+
 // OpenOuter starts a program on a terminal of its own. The program is ended with
 // Leave, or with what it is.
 func OpenOuter(t testing.TB, size pty.Size, c pty.Command) *Outer {
@@ -62,14 +65,20 @@ func (o *Outer) Until(what string, want func() bool) {
 	buf := make([]byte, 64<<10)
 	for !want() {
 		n, err := o.master.Read(buf)
-		o.Raw = append(o.Raw, buf[:n]...)
-		_, _ = o.Screen.Write(buf[:n])
-		if answers := o.Screen.TakeReplies(); len(answers) > 0 {
-			o.Types(string(answers))
-		}
+		o.take(buf[:n])
 		if err != nil {
 			o.T.Fatalf("waiting for %s: %v\nthe screen is\n%s\nthe last that came: %q", what, err, o.Text(), o.Raw[max(0, len(o.Raw)-4000):])
 		}
+	}
+}
+
+// take takes in what was written to the terminal, and answers what it was asked. The
+// answer may come too late for who asked.
+func (o *Outer) take(p []byte) {
+	o.Raw = append(o.Raw, p...)
+	_, _ = o.Screen.Write(p)
+	if answers := o.Screen.TakeReplies(); len(answers) > 0 {
+		_, _ = o.master.Write(answers)
 	}
 }
 
@@ -133,8 +142,16 @@ func (o *Outer) HangsUp() {
 	if err := o.master.SetReadDeadline(time.Now().Add(Patience)); err != nil {
 		o.T.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, o.master); !errors.Is(err, syscall.EIO) {
-		o.T.Fatalf("the program on the terminal does not end: %v", err)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := o.master.Read(buf)
+		o.take(buf[:n])
+		if errors.Is(err, syscall.EIO) {
+			break
+		}
+		if err != nil {
+			o.T.Fatalf("the program on the terminal does not end: %v", err)
+		}
 	}
 	var status syscall.WaitStatus
 	for {
