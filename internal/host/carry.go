@@ -25,6 +25,7 @@ type carry struct {
 	Closing  string    `json:"closing,omitempty"`   // why the session is being closed
 	Trouble  string    `json:"trouble,omitempty"`
 	Behind   int       `json:"behind,omitempty"` // texts that went in behind the running turn
+	Tidied   []int64   `json:"tidied,omitempty"` // where in the output the modes of a dead program were taken back
 
 	Transcript carriedTranscript   `json:"transcript,omitzero"`
 	Last       *api.Event          `json:"last,omitempty"` // what watchers were told last
@@ -49,7 +50,7 @@ type carriedTransition struct {
 // carryLocked makes the carry of this moment.
 func (s *session) carryLocked() []byte {
 	c := carry{
-		Position: s.seq, LastOut: s.lastOut, Ready: s.run.isReady, Leaving: s.run.leaving, OwnDraft: s.ownDraft, Closing: s.closing, Trouble: s.trouble, Behind: s.behind,
+		Position: s.seq, LastOut: s.lastOut, Ready: s.run.isReady, Leaving: s.run.leaving, OwnDraft: s.ownDraft, Closing: s.closing, Trouble: s.trouble, Behind: s.behind, Tidied: s.tidied,
 		Transcript: s.tailed, Last: s.last,
 	}
 	for _, t := range s.outbox {
@@ -104,7 +105,7 @@ func (s *session) checkpoint() {
 // takeCarriedLocked goes on where the host before was, up to its last checkpoint.
 func (s *session) takeCarriedLocked(c carry) {
 	s.ownDraft, s.closing, s.trouble, s.last, s.behind = c.OwnDraft, c.Closing, c.Trouble, c.Last, c.Behind
-	s.run.leaving = c.Leaving
+	s.run.leaving, s.tidied = c.Leaving, c.Tidied
 	if !c.LastOut.IsZero() {
 		s.lastOut = c.LastOut
 	}

@@ -347,6 +347,9 @@ func (s *session) becomeLocked(m *agent.Manifest, p pty.Proc, byHand bool, reaso
 	s.run.front = old.front
 	if !byHand {
 		s.run.front = p.PID
+		if m.IsShell() {
+			s.tidyLocked(now)
+		}
 	}
 	close(old.gone)
 	s.look.composer, s.look.signSince = agent.Composer{}, time.Time{}

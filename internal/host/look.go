@@ -128,6 +128,9 @@ func (s *session) lookLocked(now time.Time) {
 		l.generation = gen
 	}
 	if r.shell() {
+		if r.front == s.leader.PID {
+			s.shellModes = s.screen.Modes()
+		}
 		s.shellReadyLocked(now)
 		s.shellBusyLocked(now)
 		s.stirLocked()
@@ -156,6 +159,9 @@ func (s *session) frontLocked(now time.Time) {
 		return
 	}
 	s.run.front = g
+	if g == s.leader.PID && (s.run.shell() || s.run.byHand) {
+		s.tidyLocked(now)
+	}
 	for _, w := range s.waiters {
 		w.inFront(now, g)
 	}

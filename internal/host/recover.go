@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"time"
 
 	"termio/internal/agent"
@@ -273,6 +274,9 @@ func (s *session) replayLocked(o keeper.Handover, from int64, now time.Time) {
 			s.look.generation = s.screen.Generation() // it is no activity that has not been seen
 		}
 		output, at = output[n:], at+int64(n)
+		if slices.Contains(s.tidied, at) {
+			_, _ = s.screen.Write(leftovers(s.screen, s.shellModes))
+		}
 	}
 	s.seq = head
 }

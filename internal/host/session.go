@@ -66,19 +66,21 @@ type session struct {
 	behind    int       // texts that went in behind a running turn since one went in at rest
 	ownDraft  bool      // what stands in the composer was typed by a send without Return
 
-	events    []vt.Event // scratch
-	frame     []byte     // scratch
-	shown     []byte     // scratch: output for raw clients
-	cutFrame  []byte     // scratch
-	clients   []*Attachment
-	lead      *Attachment // types last and sets the size
-	ptySize   pty.Size    // as a client set it last
-	leads     uint64      // how often the lead changed hands
-	filter    vt.Filter   // for raw clients
-	waiters   []*waiter
-	lane      lane
-	held      []*delivery // lines back to a spawner, for when the composer is free
-	listeners map[chan struct{}]bool
+	events     []vt.Event // scratch
+	frame      []byte     // scratch
+	shown      []byte     // scratch: output for raw clients
+	cutFrame   []byte     // scratch
+	clients    []*Attachment
+	lead       *Attachment // types last and sets the size
+	ptySize    pty.Size    // as a client set it last
+	shellModes vt.Modes    // as they were when the shell was in front last
+	tidied     []int64     // where in the output a dead program's modes were taken back
+	leads      uint64      // how often the lead changed hands
+	filter     vt.Filter   // for raw clients
+	waiters    []*waiter
+	lane       lane
+	held       []*delivery // lines back to a spawner, for when the composer is free
+	listeners  map[chan struct{}]bool
 
 	look       looks
 	last       *api.Event        // what watchers were told last; nil: nothing yet

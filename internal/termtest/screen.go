@@ -72,6 +72,9 @@ func (s *Screen) read(ctx context.Context) {
 // Text is the viewport's text as far as frames have been taken in.
 func (s *Screen) Text() string { return strings.Join(s.screen.Text(), "\n") }
 
+// Modes are the screen's modes as far as frames have been taken in.
+func (s *Screen) Modes() vt.Modes { return s.screen.Modes() }
+
 // Size is the screen's size in cells.
 func (s *Screen) Size() (cols, rows int) { return s.screen.Size() }
 
