@@ -157,9 +157,7 @@ func same(a, b string) int {
 // Ten texts sent to a busy session all arrive, each as a message of its own, in the
 // order in which they were sent.
 func TestAgentTenSendsWhileBusy(t *testing.T) {
-	t.Run("Codex", func(t *testing.T) {
-		w, k := newCodex(t), kinds[1]
-		k.setUp(w)
+	eachAgent(t, func(t *testing.T, w *world, k kind) {
 		first := w.spawn(k.id, "begin")
 		var sent api.SendReply
 		w.sessions(&sent, 0, "send", first.Target, "--", "[[hold: gate]]")
