@@ -29,7 +29,7 @@ func (h *Host) newSession(rec store.Session, man *agent.Manifest, p store.Projec
 	s := &session{
 		h: h, id: rec.ID, project: p, created: rec.CreatedAt, rec: rec,
 		log:   h.log.With("session", rec.ID.Short()),
-		ended: make(chan struct{}), readEnded: make(chan struct{}),
+		begun: make(chan struct{}), ended: make(chan struct{}), readEnded: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(h.ctx)
 	s.machine = agent.NewMachine(man, time.Now())
@@ -78,6 +78,7 @@ func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size 
 	s.live(term, int(size.Cols), int(size.Rows))
 	s.mu.Lock()
 	s.publishLocked(time.Now(), "")
+	close(s.begun)
 	s.mu.Unlock()
 	if err := s.save(nil); err != nil { // the process, so that the next host knows it
 		s.log.Error("process not stored", "error", err)

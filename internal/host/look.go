@@ -17,7 +17,7 @@ const (
 	lookAfter  = 50 * time.Millisecond // output is not looked at more often than this
 	lookStill  = time.Second
 	shellStill = 200 * time.Millisecond // a shell without marks that is silent so long waits for input
-	busyShell  = time.Hour              // a shell that shows no prompt is looked at for so long
+	busyShell  = time.Hour              // a shell that shows no prompt, or a silent turn, is looked at for so long
 )
 
 // looks are the session's timed affairs: looks at the screen, and the machine's
@@ -148,6 +148,7 @@ func (s *session) lookLocked(now time.Time) {
 		}
 	}
 	s.agentReadyLocked(view, now)
+	s.agentSilentLocked(now)
 	s.releaseHeldLocked()
 	s.stirLocked()
 }
@@ -184,6 +185,20 @@ func (s *session) shellBusyLocked(now time.Time) {
 	r := s.run
 	silence := now.Sub(s.lastOut)
 	if r.front != r.proc.PID || silence >= busyShell || s.promptLocked() {
+		return
+	}
+	if l := &s.look; l.still.IsZero() {
+		l.still = now.Add(max(lookStill, silence/2))
+	}
+}
+
+// agentSilentLocked has an agent looked at again that is in a turn and prints nothing:
+// that the turn was interrupted may stand in its transcript or its status file alone, and
+// later than what it drew. The looks are a half of the silence apart, and end; an agent
+// at rest has none.
+func (s *session) agentSilentLocked(now time.Time) {
+	silence := now.Sub(s.lastOut)
+	if s.machine.Status() != api.Working || silence < lookStill || silence >= busyShell {
 		return
 	}
 	if l := &s.look; l.still.IsZero() {

@@ -55,20 +55,41 @@ func (h *Host) Report(c Caller, rep Report) error {
 	return s.report(r, chain)
 }
 
+// earlyPatience is how long a report waits for its session to be in the table: a quick
+// agent's first hook comes before its process has been noted.
+const earlyPatience = 2 * time.Second
+
 // reporter is the session that a report comes from: that of the process, else that of
 // the variable.
 func (h *Host) reporter(c Caller, chain []pty.Info) *session {
+	s, starting := h.reporterNow(c, chain)
+	if starting == nil {
+		return s
+	}
+	patience := time.NewTimer(earlyPatience)
+	defer patience.Stop()
+	select {
+	case <-starting.begun:
+		return starting
+	case <-patience.C:
+	case <-h.ctx.Done():
+	}
+	return nil
+}
+
+// reporterNow is reporter, or a session whose program is being started.
+func (h *Host) reporterNow(c Caller, chain []pty.Info) (s, starting *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, p := range chain {
 		if s := h.leaders[p.PID]; s != nil {
-			return s
+			return s, nil
 		}
 	}
 	if id, ok := api.ParseSessionID(c.Session); ok {
-		return h.sessions[id]
+		return h.sessions[id], h.starting[id]
 	}
-	return nil
+	return nil, nil
 }
 
 // boundTo is the open session that has a conversation, or nil.

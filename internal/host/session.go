@@ -38,6 +38,7 @@ type session struct {
 	ctx       context.Context // ends with the session
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup // every goroutine of the session
+	begun     chan struct{}  // closed when a program that was started here is known
 	ended     chan struct{}  // closed when the session is closed and its record says so
 	readEnded chan struct{}  // closed when the reader has ended
 	saving    sync.Mutex     // one change of what is stored at a time; before mu
