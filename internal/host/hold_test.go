@@ -145,3 +145,28 @@ func TestHeldTextWaitsForDialogAndDraft(t *testing.T) {
 		t.Errorf("submitted %q, want %q", got, want)
 	}
 }
+
+// A held text is the next host's to deliver when this one is killed.
+func TestHeldTextOutlivesTheHost(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("busy=merge"))
+	withManifest(t, d, holding...)
+	gate := d.Gate("gate")
+	events := d.WatchAll()
+	first := "[[until " + gate.Path + "]]"
+	link := startAgent(t, d, events, "demo2", first)
+	for _, text := range []string{"one", "two"} {
+		if r, err := d.Client().Send(d.Context(), link, api.SendRequest{Text: text}); err != nil || r.Delivery != api.Queued {
+			t.Fatalf("send: %+v, %v", r, err)
+		}
+	}
+	d.KillHost()
+	gate.Open()
+	last, err := d.Client().SendWait(d.Context(), link, api.SendRequest{Text: "the last"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := turns(t, last.Transcript), []string{first, "one", "two", "the last"}; !slices.Equal(got, want) {
+		t.Errorf("turns %q, want %q", got, want)
+	}
+}
