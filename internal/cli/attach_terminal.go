@@ -27,6 +27,9 @@ var (
 	errHungUp    = errors.New("the terminal hung up")
 )
 
+// sequenceWithin is how long the rest of a key's sequence is waited for.
+const sequenceWithin = 50 * time.Millisecond
+
 // noticeAfter is how long the link is down before the person is told: a host that is
 // replaced is back before that.
 const noticeAfter = 700 * time.Millisecond
@@ -326,12 +329,20 @@ func (s *sitting) input(ctx context.Context, stop *os.File) error {
 		var set unix.FdSet
 		set.Set(in)
 		set.Set(stopFd)
-		_, err := unix.Select(max(in, stopFd)+1, &set, nil, nil, nil)
+		var patience *unix.Timeval
+		if d.pending() {
+			within := unix.NsecToTimeval(sequenceWithin.Nanoseconds())
+			patience = &within
+		}
+		ready, err := unix.Select(max(in, stopFd)+1, &set, nil, nil, patience)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
 			return fmt.Errorf("wait for input: %w", err)
+		case ready == 0:
+			s.posts.typed(ctx, d.release(out[:0]))
+			continue
 		case set.IsSet(stopFd):
 			return nil
 		}

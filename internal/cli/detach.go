@@ -86,6 +86,9 @@ const maxSeq = 48
 // pressed; what follows it is dropped.
 func (d *detacher) scan(dst, in []byte) (out []byte, detach bool) {
 	for _, c := range in {
+		if n := len(d.seq); n >= 2 && (c < 0x20 || c > 0x7e) {
+			dst = d.flush(dst) // in no control sequence: alt-[ was a key of its own
+		}
 		switch {
 		case c == 0x1b:
 			dst = d.flush(dst)
@@ -115,6 +118,17 @@ func (d *detacher) scan(dst, in []byte) (out []byte, detach bool) {
 		d.emitted = n
 	}
 	return dst, false
+}
+
+// pending reports whether bytes wait for the rest of a sequence.
+func (d *detacher) pending() bool { return len(d.seq) > d.emitted }
+
+// release passes on what waits: a person's own keys look like the beginning of a
+// sequence too. One that does go on is still recognised.
+func (d *detacher) release(dst []byte) []byte {
+	dst = append(dst, d.seq[d.emitted:]...)
+	d.emitted = len(d.seq)
+	return dst
 }
 
 // final looks at a whole control sequence and reports whether it is the key.

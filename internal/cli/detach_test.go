@@ -32,6 +32,8 @@ func TestDetach(t *testing.T) {
 		{"shift-enter and alt-enter", `ctrl-\`, "\x1b[13;2u\x1b\r\n", "\x1b[13;2u\x1b\r\n", false},
 		{"escape twice", `ctrl-\`, "\x1b\x1b[A\x1b\x1b", "\x1b\x1b[A\x1b\x1b", false},
 		{"escape before the key", `ctrl-\`, "\x1b\x1c", "\x1b\x1c", false}, // alt-ctrl-\ is another chord
+		{"alt-bracket, then utf-8", `ctrl-\`, "\x1b[日本x", "\x1b[日本x", false},
+		{"alt-bracket, then the key", `ctrl-\`, "\x1b[\x1cx", "\x1b[", true},
 		{"utf-8 and latin-1", `ctrl-\`, "日本\xff", "日本\xff", false},
 		{"endless sequence", `ctrl-\`, "\x1b[" + strings.Repeat("1;", 40) + "u\x1c", "\x1b[" + strings.Repeat("1;", 40) + "u", true},
 	}
@@ -73,6 +75,21 @@ func TestDetacherHoldsNoKey(t *testing.T) {
 		if got, _ := d.scan(nil, []byte(key)); string(got) != key {
 			t.Errorf("%q passed as %q", key, got)
 		}
+	}
+}
+
+// What looks like the beginning of a sequence waits for the rest, but not for ever.
+func TestDetacherReleases(t *testing.T) {
+	d := detacher{key: detachKey{'\\'}}
+	got, _ := d.scan(nil, []byte("\x1b[92"))
+	if string(got) != "" || !d.pending() {
+		t.Errorf("%q passed, pending %v", got, d.pending())
+	}
+	if got = d.release(nil); string(got) != "\x1b[92" || d.pending() {
+		t.Errorf("%q released, pending %v", got, d.pending())
+	}
+	if got, detach := d.scan(nil, []byte(";5u")); string(got) != "" || !detach {
+		t.Errorf("%q passed, detach %v", got, detach)
 	}
 }
 
