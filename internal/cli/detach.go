@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // defaultDetachKey is the key that ends an attach, unless the person has set
@@ -62,9 +63,14 @@ func (k detachKey) matches(params string, final byte) bool {
 	default:
 		return false
 	}
-	code, _, _ = strings.Cut(code, ":") // shifted and base-layout forms follow
+	// The shifted key may follow, and the key in the place of a Latin layout: where
+	// the layout has other letters, that one is meant.
+	forms := strings.Split(code, ":")
 	mods, event, _ := strings.Cut(mods, ":")
-	c, err := strconv.Atoi(code)
+	c, err := strconv.Atoi(forms[0])
+	if len(forms) == 3 && c > unicode.MaxASCII {
+		c, err = strconv.Atoi(forms[2])
+	}
 	m, merr := strconv.Atoi(mods)
 	const ctrl, locks = 4, 64 | 128
 	return err == nil && merr == nil && rune(c) == k.code && (m-1)&^locks == ctrl && event != "3"
