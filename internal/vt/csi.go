@@ -202,24 +202,42 @@ func (s *Screen) csiInter(final byte) {
 			s.insertColumns(s.cur.x, n)
 		case '~':
 			s.deleteColumns(s.cur.x, n)
+		case '|': // DECRQLP: no locator
+			s.query()
 		}
 	case '"':
-		if final == 'q' { // DECSCA
+		switch final {
+		case 'q': // DECSCA
 			s.cur.pen.lo &^= flagProtected
 			if p.argz(0, 0) == 1 {
 				s.cur.pen.lo |= flagProtected
 			}
+		case 'v': // DECRQDE: the displayed extent
+			s.query()
 		}
 	case '$':
 		switch final {
 		case 'p':
 			s.reportMode(p.argz(0, 0))
+		case 'w', 'u': // DECRQPSR, DECRQTSR
+			s.query()
 		default:
 			s.rectangle(final)
 		}
 	case '*':
-		if final == 'x' { // DECSACE
+		switch final {
+		case 'x': // DECSACE
 			s.setMode(modeRectExtent, p.argz(0, 0) == 2)
+		case 'y': // DECRQCRA: a checksum of what is shown
+			s.query()
+		}
+	case '#':
+		if final == 'R' || final == '|' { // XTREPORTCOLORS, XTREPORTSGR
+			s.query()
+		}
+	case '&':
+		if final == 'u' { // DECRQUPSS
+			s.query()
 		}
 	}
 }

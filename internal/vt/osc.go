@@ -36,9 +36,15 @@ func (s *Screen) osc(b []byte) {
 		s.notify9(arg)
 	case 10, 11, 12, 13, 14, 15, 16, 17, 18, 19:
 		s.dynamicColors(n, arg)
-	case 22:
-		if arg == "?" || strings.HasPrefix(arg, "?") {
-			s.query() // pointer shapes: none here
+	case 5, 21, 22, 50, 51, 60, 66, 701, 702, 708:
+		// Special colours, kitty's colours, pointer shapes, fonts, allowed
+		// features, text sizes, rxvt's reports: none here.
+		if strings.Contains(arg, "?") {
+			s.query()
+		}
+	case 1337: // iTerm's reports, and files that it would ask for
+		if strings.HasPrefix(arg, "Re") {
+			s.query()
 		}
 	case 52:
 		s.clipboard(arg)

@@ -33,6 +33,8 @@ func (s *Screen) deviceStatus(n int) {
 	case 6:
 		l, c := s.cursorReport()
 		s.reply("\x1b[%d;%dR", l, c)
+	default:
+		s.query()
 	}
 }
 
@@ -62,6 +64,8 @@ func (s *Screen) privateDeviceStatus(n int) {
 		s.reply("\x1b[?83n")
 	case 996: // colour scheme
 		s.reply("\x1b[?997;%dn", s.colors.scheme())
+	default:
+		s.query()
 	}
 }
 
@@ -130,6 +134,8 @@ func (s *Screen) dcs(b []byte) {
 		s.requestSetting(d[2:])
 	case strings.HasPrefix(d, "+q"):
 		s.capabilities(d[2:])
+	case strings.HasPrefix(d, "+Q"): // resources of xterm: none here
+		s.query()
 	}
 }
 
@@ -181,16 +187,11 @@ func (s *Screen) capabilities(names string) {
 	}
 }
 
-// apc runs an application program command. The only one that is looked at is a
-// kitty graphics query, which has to stay without an answer: no graphics.
+// apc runs an application program command. The only ones that are looked at are those
+// of kitty's graphics, which stay without an answer: no graphics. A terminal that had
+// some would answer each of them.
 func (s *Screen) apc(b []byte) {
-	if len(b) == 0 || b[0] != 'G' {
-		return
-	}
-	control, _, _ := strings.Cut(string(b[1:]), ";")
-	for kv := range strings.SplitSeq(control, ",") {
-		if kv == "a=q" {
-			s.query()
-		}
+	if len(b) > 0 && b[0] == 'G' {
+		s.query()
 	}
 }

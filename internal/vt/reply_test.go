@@ -217,6 +217,29 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// What a terminal would answer does not reach one, whether the host answers it or not.
+func TestFilterHidesWhatIsAnswered(t *testing.T) {
+	for _, query := range []string{
+		"\x05", "\x1bZ", "\x1b[c", "\x1b[0c", "\x1b[>c", "\x1b[>0c", "\x1b[=c", "\x1b[>q", "\x1b[>0q",
+		"\x1b[5n", "\x1b[6n", "\x1b[8n", "\x1b[?6n", "\x1b[?15n", "\x1b[?26n", "\x1b[?53n", "\x1b[?996n", "\x1b[?2n",
+		"\x1b[?2026$p", "\x1b[4$p", "\x1b[?9999$p", "\x1b[?u", "\x1b[?4m", "\x1b[?1;1;0S", "\x1b[x", "\x1b[1x",
+		"\x1b[11t", "\x1b[13t", "\x1b[14t", "\x1b[14;2t", "\x1b[15t", "\x1b[16t", "\x1b[18t", "\x1b[19t", "\x1b[20t", "\x1b[21t",
+		"\x1b[1;1;1;1;5;5*y", "\x1b[#R", "\x1b[1;1;1;1#|", "\x1b['|", "\x1b[\"v", "\x1b[1$w", "\x1b[2$u", "\x1b[&u", "\x1b[?2048h",
+		"\x1b]4;1;?\x07", "\x1b]5;0;?\x07", "\x1b]10;?\x1b\\", "\x1b]11;?\x07", "\x1b]12;?\x07", "\x1b]17;?\x07", "\x1b]21;foreground=?\x07",
+		"\x1b]22;?__current__\x07", "\x1b]50;?\x07", "\x1b]52;c;?\x07", "\x1b]60;?\x07", "\x1b]66;?\x07", "\x1b]99;i=1:p=?;\x1b\\",
+		"\x1b]1337;ReportCellSize\x07", "\x1b]1337;RequestCapabilities\x07", "\x1b]7501;?\x1b\\",
+		"\x1bP$qm\x1b\\", "\x1bP+q544e\x1b\\", "\x1bP+Qx\x1b\\", "\x1b_Ga=q,i=1;AAAA\x1b\\", "\x1b_Ga=T,f=100;AAAA\x1b\\",
+	} {
+		s := draw("")
+		var f Filter
+		in := []byte("a" + query + "b")
+		s.Write(in)
+		if got := string(f.Append(nil, in, s)); got != "ab" {
+			t.Errorf("%q: a terminal gets %q", query, got)
+		}
+	}
+}
+
 // What was held back of an unfinished sequence is given once it can't be a
 // query any more.
 func TestFilterLetsGo(t *testing.T) {
