@@ -127,6 +127,14 @@ func TestAttachGuardTouchesNoByte(t *testing.T) {
 	if after := counters(); after != before {
 		t.Errorf("the guard read or wrote\n%s\nbefore, and after\n%s", before, after)
 	}
+	if err := syscall.Kill(guard, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	o.Types(keys)
+	probe.reads(keys)
+	if err := syscall.Kill(guard, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 	o.Types("\x1c")
 	o.ends()
 	o.isRestored()

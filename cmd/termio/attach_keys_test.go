@@ -27,6 +27,14 @@ type byteProbe struct {
 // probe starts one, which first has its terminal in the given modes.
 func (p *place) probe(t *testing.T, modes string) *byteProbe {
 	t.Helper()
+	b := p.probeAfter(t, "printf '"+modes+"'")
+	b.reads("here")
+	return b
+}
+
+// probeAfter starts one that does something first.
+func (p *place) probeAfter(t *testing.T, first string) *byteProbe {
+	t.Helper()
 	fifo := filepath.Join(p.dir, fmt.Sprint("keys", time.Now().UnixNano()))
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -37,10 +45,8 @@ func (p *place) probe(t *testing.T, modes string) *byteProbe {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = got.Close() })
-	link := p.termio("sessions", "run", "--cwd", ".", fmt.Sprintf(`stty raw -echo; printf '%s'; echo re''ady; exec >%s; printf here; exec cat`, modes, fifo))
-	b := &byteProbe{t: t, link: link, got: got}
-	b.reads("here")
-	return b
+	link := p.termio("sessions", "run", "--cwd", ".", fmt.Sprintf(`stty raw -echo; echo re''ady; %s; exec >%s; printf here; exec cat`, first, fifo))
+	return &byteProbe{t: t, link: link, got: got}
 }
 
 // reads waits until the program has read exactly these bytes.
@@ -251,4 +257,34 @@ func TestAttachToWhatDoesNotRead(t *testing.T) {
 	b.Types("\x1c")
 	b.ends()
 	b.isRestored()
+}
+
+// With two terminals that answer all they are asked, a program still has one answer to
+// each question, the host's.
+func TestAttachAnswersOnce(t *testing.T) {
+	p := newPlace(t)
+	const queries = "\x1b[H\x1b[c\x1b[>c\x1b[5n\x1b[6n\x1b[?6n\x1b[?2004$p\x1b[?u\x1b]11;?\x1b\\\x1b[18t\x1b[?996n\x1bP$qm\x1b\\\x1b[?9n"
+	octal := ""
+	for _, c := range []byte(queries) {
+		octal += fmt.Sprintf(`\%03o`, c)
+	}
+	probe := p.probeAfter(t, "head -c1 >/dev/null; printf '"+octal+"'")
+	var terminals []*outer
+	for range 2 {
+		o := p.attach(pty.Size{Cols: 100, Rows: 30}, probe.link)
+		o.Shows("ready")
+		terminals = append(terminals, o)
+	}
+	asked := vt.New(vt.Options{Cols: 100, Rows: 30})
+	_, _ = asked.Write([]byte(queries))
+	want := string(asked.TakeReplies())
+	terminals[0].Types("x")
+	probe.reads("here" + want)
+	for i, o := range terminals {
+		o.Types(fmt.Sprint("typed", i)) // behind whatever else it had to say
+		probe.reads(fmt.Sprint("typed", i))
+		o.Types("\x1c")
+		o.ends()
+		o.isRestored()
+	}
 }
