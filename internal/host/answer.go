@@ -55,7 +55,9 @@ func (d *delivery) tryAnswer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.mark(phasePressing)
+	if err := d.mark(phasePressing); err != nil {
+		return err
+	}
 	if err := d.s.in.write(p); err != nil {
 		return d.gone()
 	}

@@ -15,7 +15,7 @@ import (
 // work tree that was made for it stays: what is in it is somebody's work.
 func (h *Host) CloseSession(ctx context.Context, c Caller, target string) (any, error) {
 	if r := h.requests.get(c.Request); r != nil {
-		return r.join(ctx)
+		return r.answer(ctx)
 	}
 	s, err := h.find(c, target)
 	if err != nil {
@@ -136,7 +136,7 @@ func (h *Host) keeperLost() {
 // agent goes on with the same conversation, exactly or not at all.
 func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error) {
 	if r := h.requests.get(c.Request); r != nil {
-		return r.join(ctx)
+		return r.answer(ctx)
 	}
 	sc, err := h.scopeOf(c)
 	if err != nil {

@@ -316,9 +316,14 @@ func (d *delivery) attempt(ctx context.Context) error {
 		return err
 	}
 	if len(p) > 0 {
-		d.mark(phaseTyping)
+		if err := d.mark(phaseTyping); err != nil {
+			return err
+		}
 		if err := s.in.write(p); err != nil {
 			return d.unwritten(err)
+		}
+		if !d.run.shell() { // a shell gets its Return at once
+			_ = d.mark(phaseTyped)
 		}
 		d.awaitTaken(ctx, len(p))
 		if ctx.Err() != nil { // Return would come too soon
@@ -668,9 +673,14 @@ func (d *delivery) press() error {
 	if len(p) == 0 {
 		return nil
 	}
-	d.mark(phasePressing)
+	if err := d.mark(phasePressing); err != nil && d.text == "" { // what is typed gets its Return all the same
+		return err
+	}
 	if err := s.in.write(p); err != nil {
 		return d.gone()
+	}
+	if d.enter && (d.command || !d.run.shell()) { // else nothing is left to be seen
+		_ = d.mark(phasePressed)
 	}
 	return nil
 }

@@ -231,6 +231,19 @@ func (h *Host) ended(s *session) {
 	}
 }
 
+// whileOpen does something for a timer, unless the host is closing.
+func (h *Host) whileOpen(do func()) {
+	h.mu.Lock()
+	if h.closing {
+		h.mu.Unlock()
+		return
+	}
+	h.wg.Add(1)
+	h.mu.Unlock()
+	defer h.wg.Done()
+	do()
+}
+
 // awaitEnded waits until nothing is left of a session that has ended: started again, it
 // would get the old terminal.
 func (h *Host) awaitEnded(ctx context.Context, id api.SessionID) error {

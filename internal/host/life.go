@@ -359,7 +359,7 @@ func (s *session) becomeLocked(m *agent.Manifest, p pty.Proc, byHand bool, reaso
 		for _, w := range s.waiters {
 			w.fail(err)
 		}
-		s.held = nil
+		s.failHeldLocked(err)
 	}
 	c := s.machine.Begin(m, now)
 	s.changedLocked(c, now)
@@ -465,6 +465,7 @@ func (s *session) end(reason string) {
 	for _, w := range s.waiters {
 		w.fail(s.closedLocked(reason))
 	}
+	s.failHeldLocked(s.closedLocked(reason))
 	why := "exited"
 	if s.closing != "" {
 		why = "closed"

@@ -54,8 +54,12 @@ func (h *Host) recover() error {
 			}
 		}
 	}
-	if len(requests) > 0 {
-		h.wg.Go(func() { h.awaitRejoins(requests) })
+	for _, rs := range requests {
+		for _, r := range rs {
+			r.mu.Lock()
+			r.awaitCallerLocked()
+			r.mu.Unlock()
+		}
 	}
 	for _, o := range over {
 		h.log.Warn("a session without a record is ended", "session", o.ID)
@@ -117,9 +121,7 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover, r
 	}
 	s.live(o.Terminal, int(size.Cols), int(size.Rows))
 	s.mu.Lock()
-	if shown.byHand {
-		s.run.byHand, s.run.proc = true, shown.proc
-	}
+	s.run.byHand, s.run.proc = shown.byHand, shown.proc
 	s.catchUpLocked(o, requests, now)
 	s.mu.Unlock()
 	s.log.Info("session taken over", "pid", o.Proc.PID, "recovered", o.Recovered)
@@ -151,7 +153,11 @@ func (h *Host) programOf(rec store.Session, o keeper.Handover) program {
 	case rec.Kind == store.KindAgent:
 		// Of another process than was stored: a shell was started in the agent's
 		// place, and the host before was killed before it could note that.
-		return program{man: m, proc: o.Proc, replaced: rec.PID != 0 && (o.Proc.PID != rec.PID || int64(o.Proc.Start) != rec.PIDStart)}
+		was := pty.Proc{PID: rec.PID, Start: uint64(rec.PIDStart)}
+		if rec.PID == 0 {
+			was = o.Proc
+		}
+		return program{man: m, proc: was, replaced: was != o.Proc}
 	default:
 		front, err := o.Terminal.Foreground()
 		if err != nil {
@@ -182,6 +188,9 @@ func (s *session) catchUpLocked(o keeper.Handover, requests []*request, now time
 	}
 	for _, r := range requests {
 		r.restoreLocked(s, waits)
+		if p := r.state.Phase; r.d != nil && p != phaseQueued && p != phaseOver {
+			c.Ready = true // else nothing would have been typed
+		}
 	}
 	s.replayLocked(o, c.Position, now)
 	if c.Ready {

@@ -4,34 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"termio/internal/api"
 	"termio/internal/store"
 	"termio/internal/vt"
 )
 
-// rejoinPatience is how long the caller of a request that an earlier host had begun may
-// take to ask this one for its answer. Our own clients ask within 5 s; one that its person
-// had stopped must not hear that nothing was done.
-const rejoinPatience = 15 * time.Minute
-
 // Request gives the answer to a call that was begun under a name, by this host or one
-// before it, when there is one. A call that is not known was never begun, or its answer
-// has been given.
+// before it, when there is one. A call that is not known was never begun.
 func (h *Host) Request(ctx context.Context, name string) (reply any, known bool, err error) {
 	r := h.requests.get(name)
-	if r == nil {
-		return nil, false, api.NewError(api.NotFound, "no call of that name is known: its answer has been given, or nothing was done for it")
+	switch {
+	case r != nil:
+		reply, err = r.answer(ctx)
+		return reply, true, err
+	case h.requests.forgotten(name):
+		return nil, true, api.NewError(api.Unavailable, "the call's answer has been given, or nobody asked for it in time; termio sessions list tells what became of it")
 	}
-	reply, err = r.join(ctx)
-	return reply, true, err
-}
-
-// join is answer for a caller that asks from another connection than it called from.
-func (r *request) join(ctx context.Context) (any, error) {
-	r.joined.Store(true)
-	return r.answer(ctx)
+	return nil, false, api.NewError(api.NotFound, "no call of that name is known: nothing was done for it")
 }
 
 // storedRequests are the requests that earlier hosts had begun, by session, oldest first.
@@ -44,10 +34,19 @@ func (h *Host) storedRequests() (map[api.SessionID][]*request, error) {
 	for _, row := range rows {
 		r := &request{h: h, id: row.ID, session: row.Session, created: row.CreatedAt, text: row.Text, onWay: make(chan struct{})}
 		if err := json.Unmarshal(row.State, &r.state); err != nil {
-			h.log.Error("request of the host before is unreadable", "session", row.Session.Short(), "error", err)
+			h.log.Error("request of the host before is unreadable, and forgotten", "session", row.Session.Short(), "error", err)
+			if err := h.store.RemoveRequest(row.ID); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		r.answered = !r.state.Named
+		if r.answered && r.state.Phase == phaseOver { // all but forgotten
+			if err := h.store.RemoveRequest(r.id); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		all[row.Session] = append(all[row.Session], r)
 		h.requests.add(r)
 	}
@@ -64,14 +63,14 @@ func (r *request) lost() {
 			r.h.log.Error("session of a request not found", "session", r.session.Short(), "error", err)
 		case st.Verb == verbClose && found:
 			b, _ := json.Marshal(api.CloseReply{Head: api.OKHead(), Closed: r.session.Link(), Title: st.Title})
-			r.set(func(st *requestState) { st.Reply = b })
+			_ = r.set(func(st *requestState) { st.Reply = b })
 		}
 		if r.get().Reply == nil {
 			e := lostError(rec, r.session)
 			if st.starts() {
 				e.Target = r.session.Link()
 			}
-			r.set(func(st *requestState) { st.Error = e })
+			_ = r.set(func(st *requestState) { st.Error = e })
 		}
 	}
 	r.done(true, false)
@@ -83,24 +82,6 @@ func lostError(rec store.Session, id api.SessionID) *api.Error {
 		return api.NewError(api.SessionClosed, fmt.Sprintf("the session %s ended: %s", id.Link(), rec.Reason))
 	}
 	return api.NewError(api.Unavailable, fmt.Sprintf("the daemon's host was replaced while %s was being started; start it again", id.Link()))
-}
-
-// awaitRejoins abandons the requests of earlier hosts for whose answers nobody asks.
-func (h *Host) awaitRejoins(all map[api.SessionID][]*request) {
-	t := time.NewTimer(rejoinPatience)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-h.ctx.Done():
-		return
-	}
-	for _, rs := range all {
-		for _, r := range rs {
-			if !r.joined.Load() {
-				r.abandon()
-			}
-		}
-	}
 }
 
 // restoreLocked makes a request of an earlier host again, with its delivery and its

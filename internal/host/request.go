@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"termio/internal/api"
+	"termio/internal/pty"
 	"termio/internal/store"
 )
 
@@ -35,7 +36,9 @@ type phase string
 const (
 	phaseQueued   phase = "queued"   // nothing of it has been typed
 	phaseTyping   phase = "typing"   // it is being typed
+	phaseTyped    phase = "typed"    // all of it has been typed, and its Return has not been pressed
 	phasePressing phase = "pressing" // its Return, or the keys, are being pressed
+	phasePressed  phase = "pressed"  // its Return has been pressed; what is left is to see what it did
 	phaseOver     phase = "over"     // it is delivered, or will never be
 )
 
@@ -57,6 +60,7 @@ type requestState struct {
 	Back    bool     `json:"back,omitempty"`
 	Answers uint64   `json:"answers,omitempty"` // number of the dialog that the text answers; 0: it is none
 
+	For        pty.Proc     `json:"for,omitzero"` // the program that gets it; none is the one that is started for it
 	Phase      phase        `json:"phase,omitempty"`
 	TypedAt    int64        `json:"typed_at,omitempty"` // position in the output when typing began
 	Drafted    bool         `json:"drafted,omitempty"`
@@ -85,24 +89,36 @@ type request struct {
 	d       *delivery     // nil for a close and a resume
 	onWay   chan struct{} // closed when the text will take longer than its sender has to wait
 	waits   sync.Once     // of onWay
-	joined  atomic.Bool   // the caller asks this host for the answer
 
 	mu       sync.Mutex // one change at a time; before the store, and under no other lock
 	state    requestState
-	answered bool // nobody will ask for the answer any more
-	over     bool // nothing is left to be done for it
+	answered bool        // nobody will ask for the answer any more
+	over     bool        // nothing is left to be done for it
+	asking   int         // callers that wait for the answer now
+	lonely   *time.Timer // while nobody asks for the answer and somebody may come to; else nil
 }
 
-// requests are those that are not over, by name. mu guards the map alone.
+// keptAnswered is how many names of calls are remembered that nothing else is known of.
+const keptAnswered = 4096
+
+// requests are those that are not over, by name. mu guards what is in here alone.
 type requests struct {
 	mu   sync.Mutex
 	byID map[string]*request
+	past []string // names of those that were forgotten last, oldest first; at most keptAnswered
 }
 
 func (t *requests) get(id string) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byID[id]
+}
+
+// forgotten reports whether a request was known not long ago.
+func (t *requests) forgotten(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.past, id)
 }
 
 func (t *requests) add(r *request) {
@@ -118,6 +134,10 @@ func (t *requests) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byID, id)
+	if len(t.past) == keptAnswered {
+		t.past = append(t.past[:0], t.past[1:]...)
+	}
+	t.past = append(t.past, id)
 }
 
 // newRequest makes a request for a session. Without a name of the caller's it gets one
@@ -147,25 +167,27 @@ func (st *requestState) encode() []byte {
 // begin stores the request of an open session; nothing of it has been done before.
 func (r *request) begin(s *session) error {
 	r.s = s
-	r.h.requests.add(r)
 	if err := r.h.store.PutRequest(r.row()); err != nil {
 		return asAPI(api.Unavailable, "store the call", err)
 	}
+	r.h.requests.add(r)
 	return nil
 }
 
-// set changes what is stored of the request. What a dead disk refuses is logged: a text
-// that is half typed has to be finished all the same.
-func (r *request) set(change func(*requestState)) {
+// set changes what is stored of the request. What a dead disk refuses is logged as well: a
+// text that is half typed has to be finished all the same.
+func (r *request) set(change func(*requestState)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.answered && r.over {
-		return // it is gone
+		return nil // it is gone
 	}
 	change(&r.state)
-	if err := r.h.store.UpdateRequest(r.id, r.state.encode()); err != nil {
+	err := r.h.store.UpdateRequest(r.id, r.state.encode())
+	if err != nil {
 		r.h.log.Error("request not stored", "session", r.session.Short(), "error", err)
 	}
+	return err
 }
 
 // get is how far the request is.
@@ -182,6 +204,9 @@ func (r *request) done(over, answered bool) {
 	defer r.mu.Unlock()
 	was := r.over && r.answered
 	r.over, r.answered = r.over || over, r.answered || answered
+	if r.answered && r.lonely != nil {
+		r.lonely.Stop()
+	}
 	if was || !r.over || !r.answered {
 		return
 	}
@@ -198,8 +223,51 @@ func (h *Host) Answered(name string) {
 	}
 }
 
+// callerPatience is how long a caller of a named request may take to ask again after its
+// connection was lost, or after its host was. Our own clients ask within 5 s; one that its
+// person had stopped must not hear that nothing was done.
+const callerPatience = 15 * time.Minute
+
+// ask notes that a caller waits for the answer, and leave that it does so no more: it has
+// the answer, or has lost its connection and may come again.
+func (r *request) ask() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking++
+	if r.lonely != nil {
+		r.lonely.Stop()
+		r.lonely = nil
+	}
+}
+
+func (r *request) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asking--; r.asking == 0 {
+		r.awaitCallerLocked()
+	}
+}
+
+// awaitCallerLocked gives the request up if nobody asks for its answer in time; r.mu is
+// held. A host that leaves leaves that to the next one.
+func (r *request) awaitCallerLocked() {
+	if r.answered || r.h.ctx.Err() != nil {
+		return
+	}
+	r.lonely = time.AfterFunc(callerPatience, func() {
+		r.mu.Lock()
+		lonely := r.asking == 0 && !r.answered
+		r.mu.Unlock()
+		if lonely {
+			r.h.whileOpen(r.abandon)
+		}
+	})
+}
+
 // answer waits for the answer, and stores it before it is given.
 func (r *request) answer(ctx context.Context) (any, error) {
+	r.ask()
+	defer r.leave()
 	st := r.get()
 	switch {
 	case st.Error != nil:
@@ -209,7 +277,7 @@ func (r *request) answer(ctx context.Context) (any, error) {
 	}
 	reply, err := r.await(ctx, st)
 	if ctx.Err() != nil {
-		if r.h.ctx.Err() == nil && !errors.Is(context.Cause(ctx), ErrLeaving) {
+		if !st.Named && r.h.ctx.Err() == nil && !errors.Is(context.Cause(ctx), ErrLeaving) {
 			r.abandon()
 		}
 		return nil, ctx.Err()
@@ -236,7 +304,7 @@ func (st *requestState) starts() bool { return st.Verb == verbSpawn || st.Verb =
 // keep stores an answer if somebody may ask for it again.
 func (r *request) keep(change func(*requestState)) {
 	if r.get().Named {
-		r.set(change)
+		_ = r.set(change)
 		return
 	}
 	r.done(false, true)
@@ -275,10 +343,10 @@ func (r *request) await(ctx context.Context, st requestState) (any, error) {
 		return s.sendReply(r.d, r.d.how), nil
 	case <-patience.C: // it stays on its way, behind another text or an agent that starts
 		r.d.promise()
-		r.set(func(st *requestState) { st.Queued = true })
+		_ = r.set(func(st *requestState) { st.Queued = true })
 		return s.sendReply(r.d, api.Queued), nil
 	case <-r.onWay:
-		r.set(func(st *requestState) { st.Queued = true })
+		_ = r.set(func(st *requestState) { st.Queued = true })
 		return s.sendReply(r.d, api.Queued), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -290,7 +358,7 @@ func (r *request) later() { r.waits.Do(func() { close(r.onWay) }) }
 
 // abandon notes that the caller has gone for good. What was begun goes on.
 func (r *request) abandon() {
-	if r.d != nil && r.d.waiter != nil {
+	if r.s != nil && r.d != nil && r.d.waiter != nil {
 		r.s.dropWaiter(r.d.waiter)
 	}
 	r.done(false, true)

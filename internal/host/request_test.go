@@ -170,8 +170,12 @@ func TestNamedCallIsCarriedOutOnce(t *testing.T) {
 	if _, asked := call(http.MethodGet, "/v1/requests/"+name, "", ""); asked != first {
 		t.Errorf("asked for: %s, want %s", asked, first)
 	}
-	if status, reply := call(http.MethodGet, "/v1/requests/"+name, "", ""); status != http.StatusNotFound {
+	if status, reply := call(http.MethodGet, "/v1/requests/"+name, "", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("asked when it is over: %d %s", status, reply)
+	}
+	const other = "ab12cd34-9f2e-4c31-b8d7-3e5a12c90f45"
+	if status, reply := call(http.MethodGet, "/v1/requests/"+other, "", ""); status != http.StatusNotFound {
+		t.Errorf("asked for what was never called: %d %s", status, reply)
 	}
 	if status, reply := call(http.MethodPost, "/v1/sessions/spawn", "me", spawn); status != http.StatusBadRequest {
 		t.Errorf("a name that is no UUID: %d %s", status, reply)

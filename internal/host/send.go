@@ -13,7 +13,7 @@ import (
 // Send types into a session.
 func (h *Host) Send(ctx context.Context, c Caller, target string, req api.SendRequest) (any, error) {
 	if r := h.requests.get(c.Request); r != nil {
-		return r.join(ctx)
+		return r.answer(ctx)
 	}
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
@@ -68,11 +68,12 @@ func (s *session) send(d *delivery, name string, req api.SendRequest) (*request,
 		Keys: req.Keys, Enter: d.enter, Insist: d.insist, Force: d.force, Back: d.back, Answers: d.dialogSeq,
 	})
 	r.d, d.req = d, r
+	s.mu.Lock()
+	r.state.For = d.run.proc
 	if d.waiter != nil {
-		s.mu.Lock()
 		d.waiter.request = r.id
-		s.mu.Unlock()
 	}
+	s.mu.Unlock()
 	if err = r.begin(s); err == nil {
 		if held {
 			err = s.hold(d)
@@ -174,6 +175,14 @@ func (s *session) hold(d *delivery) error {
 	s.held = append(s.held, d)
 	s.lookSoonLocked(time.Now()) // the composer may have become free meanwhile
 	return nil
+}
+
+// failHeldLocked ends the lines that were held for an agent that has gone.
+func (s *session) failHeldLocked(err *api.Error) {
+	for _, d := range s.held {
+		d.failLocked(err)
+	}
+	s.held = nil
 }
 
 // releaseHeldLocked delivers the lines that were held, when the composer is free.

@@ -225,11 +225,17 @@ func (s *session) markLocked(e *vt.Event, now time.Time) {
 	s.lookSoonLocked(now)
 }
 
-// readyLocked notes that what runs takes input.
+// readyLocked notes that what runs takes input. The next host has to know: what showed it
+// may be gone from the screen by then.
 func (s *session) readyLocked() {
-	if r := s.run; !r.isReady {
-		r.isReady = true
-		close(r.ready)
+	r := s.run
+	if r.isReady {
+		return
+	}
+	r.isReady = true
+	close(r.ready)
+	if !s.closed {
+		s.wg.Go(s.checkpoint)
 	}
 }
 

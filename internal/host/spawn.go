@@ -25,7 +25,7 @@ const (
 // exists, or with req.Wait when the outcome of the first turn is known.
 func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, error) {
 	if r := h.requests.get(c.Request); r != nil {
-		return r.join(ctx)
+		return r.answer(ctx)
 	}
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 // Run starts a login shell and enters a command.
 func (h *Host) Run(ctx context.Context, c Caller, req api.RunRequest) (any, error) {
 	if r := h.requests.get(c.Request); r != nil {
-		return r.join(ctx)
+		return r.answer(ctx)
 	}
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func runKeeper() error {
 	cfg := keeper.Config{
 		Socket: env.Socket, LockFile: env.LockFile, HostPath: env.StableExe, HostArgs: []string{"daemon", "host"},
 		HostEnv: env.Environ, Grace: 500 * time.Millisecond, Log: logger("keeper"),
+		MaxRestartDelay: 100 * time.Millisecond, // tests kill many hosts in a row
 	}
 	if env.ReadyFD >= 0 {
 		cfg.Ready = os.NewFile(uintptr(env.ReadyFD), "ready")
@@ -461,12 +462,25 @@ func (d *Daemon) EndHost() {
 	d.signalHost(syscall.SIGTERM)
 }
 
+// KillHostAfter kills the host as soon as moment returns, and waits until the next one
+// answers.
+func (d *Daemon) KillHostAfter(moment func()) {
+	d.t.Helper()
+	d.signalHostAfter(moment, syscall.SIGKILL)
+}
+
 func (d *Daemon) signalHost(sig syscall.Signal) {
+	d.t.Helper()
+	d.signalHostAfter(func() {}, sig)
+}
+
+func (d *Daemon) signalHostAfter(moment func(), sig syscall.Signal) {
 	d.t.Helper()
 	was, err := d.Client().Daemon(d.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	moment()
 	if err := syscall.Kill(was.HostPID, sig); err != nil {
 		d.t.Fatal(err)
 	}
