@@ -382,8 +382,18 @@ func (mc *Machine) event(ch Channel, w *word) verdict {
 // version that draws another mark is then no worse off than without the rule.
 func (mc *Machine) stopped(base Channel, bw *word, now time.Time) (verdict, bool) {
 	c, dialog := mc.word(ChannelComposer), mc.word(ChannelDialog)
-	if c == nil || !c.Busy || c.Status != "" || !mc.s.TurnOpen || bw.Status != api.Working && bw.Status != api.NeedsYou {
+	if c == nil || !c.Busy || c.Status != "" || bw.Status != api.Working && bw.Status != api.NeedsYou {
 		return verdict{}, false
+	}
+	if !mc.s.TurnOpen {
+		if bw.At.After(mc.s.TurnEnd) {
+			return verdict{}, false
+		}
+		// The event is of the turn that was taken for over, and nothing has come since.
+		mc.notes[base] = fmt.Sprintf("corrected by %s", ChannelComposer)
+		v := mc.corrected(ChannelComposer, c, bw)
+		v.why = mc.s.Why
+		return v, true
 	}
 	since := c.Since
 	if dialog != nil && dialog.Left.After(since) && !c.At.Before(dialog.Left) {

@@ -42,7 +42,7 @@ func screenChannel(v ScreenView, ch Channel) func(*Manifest, time.Time) (Evidenc
 // refusal, the turn of a queued prompt.
 var silentStories = []tale{
 	{
-		name: "interrupted, and only the screen shows it", manifest: head + composerPart + `,` + hooksPart + `}`, turns: 1,
+		name: "interrupted, and only the screen shows it", manifest: head + composerPart + `,` + hooksPart + `}`, turns: 2,
 		steps: []seen{
 			{0.5, composerOf(restScreen), api.Idle, 0},
 			{1, hookOf("Prompt", ``), api.Working, 0},
@@ -51,6 +51,12 @@ var silentStories = []tale{
 			{5, composerOf(restScreen), api.Working, 0},
 			{5.9, nil, api.Working, 0},
 			{6, nil, api.Idle, 0},
+			{7, composerOf(restScreen), api.Idle, 0}, // the hook's word is as old as before
+			{60, composerOf(restScreen), api.Idle, 0},
+			{61, hookOf("Prompt", ``), api.Working, 0},
+			{61.1, composerOf(busyScreen), api.Working, 0},
+			{62, hookOf("End", ``), api.Done, 0},
+			{62.1, composerOf(restScreen), api.Done, 0},
 		},
 	},
 	{
@@ -88,6 +94,9 @@ var silentStories = []tale{
 			{9, dialogOf(restScreen), api.Working, 0},
 			{9, composerOf(restScreen), api.Working, 0},
 			{10, nil, api.Idle, 0},
+			{11, dialogOf(restScreen), api.Idle, 0},
+			{11, composerOf(restScreen), api.Idle, 0},
+			{60, composerOf(restScreen), api.Idle, 0},
 		},
 	},
 	{
