@@ -128,7 +128,7 @@ func (s *session) lookLocked(now time.Time) {
 		l.generation = gen
 	}
 	if r.shell() {
-		if r.front == s.leader.PID {
+		if r.front == s.leader.PID && !s.untidy {
 			s.shellModes = s.screen.Modes()
 		}
 		s.shellReadyLocked(now)
@@ -160,9 +160,7 @@ func (s *session) frontLocked(now time.Time) {
 		return
 	}
 	s.run.front = g
-	if g == s.leader.PID && (s.run.shell() || s.run.byHand) {
-		s.tidyLocked(now)
-	}
+	s.untidy = g == s.leader.PID && s.run.shell()
 	for _, w := range s.waiters {
 		w.inFront(now, g)
 	}
@@ -281,6 +279,7 @@ func (s *session) lookBeside() {
 	if inspect && s.inspectFront(r, group) {
 		s.lookAgain(group)
 	}
+	s.tidyAtRest()
 	if !r.shell() {
 		s.readStatusFile(r)
 		s.readTranscript(r)

@@ -76,6 +76,7 @@ type session struct {
 	ptySize    pty.Size    // as a client set it last
 	shellModes vt.Modes    // as they were when the shell was in front last
 	tidied     []int64     // where in the output a dead program's modes were taken back
+	untidy     bool        // a program has given the keyboard back to the shell
 	leads      uint64      // how often the lead changed hands
 	filter     vt.Filter   // for raw clients
 	waiters    []*waiter

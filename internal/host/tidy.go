@@ -2,9 +2,12 @@ package host
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"termio/internal/pty"
 	"termio/internal/vt"
 )
 
@@ -12,14 +15,39 @@ import (
 // oldest are forgotten first.
 const maxTidied = 16
 
+// tidyAtRest tidies once the shell that has the keyboard back is at rest. Before that
+// it may be in the middle of a line of several commands, of which one has set the
+// modes for the next; or it is no shell any more but what it was told to become.
+func (s *session) tidyAtRest() {
+	s.mu.Lock()
+	leader, due := s.leader.PID, s.untidy && time.Since(s.lastOut) >= lookStill
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	args, err := pty.Args(leader)
+	shell := err == nil && len(args) > 0 && strings.TrimPrefix(filepath.Base(args[0]), "-") == filepath.Base(s.h.env.Shell)
+	now := time.Now()
+	s.mu.Lock()
+	tidied := false
+	if s.untidy && !s.closed && s.run.front == s.leader.PID && now.Sub(s.lastOut) >= lookStill {
+		s.untidy = false
+		tidied = shell && s.tidyLocked(now)
+	}
+	s.mu.Unlock()
+	if tidied { // the next host has to know
+		s.checkpoint()
+	}
+}
+
 // tidyLocked takes back what a program has left switched on that is gone: it was
 // killed, or ended badly. The shell would get reports of the mouse as typed text, and
 // whoever attaches a terminal that does strange things. The next host does the same at
-// the same place in the output.
-func (s *session) tidyLocked(now time.Time) {
+// the same place in the output. It reports whether there was anything.
+func (s *session) tidyLocked(now time.Time) bool {
 	b := leftovers(s.screen, s.shellModes)
 	if len(b) == 0 {
-		return
+		return false
 	}
 	s.log.Debug("modes of a program that is gone are taken back", "bytes", string(b))
 	s.tidied = append(s.tidied, s.seq)
@@ -29,6 +57,7 @@ func (s *session) tidyLocked(now time.Time) {
 	_, _ = s.screen.Write(b) // never fails
 	s.screen.TakeReplies()   // there is no question in it
 	s.fanOutLocked(s.seq, b, now)
+	return true
 }
 
 // leftovers are the sequences that take back what a program has left switched on and
