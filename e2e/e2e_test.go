@@ -134,6 +134,7 @@ func newWorld(t *testing.T) *world {
 		"TMPDIR=" + filepath.Join(root, "tmp"),
 		"TERM=xterm-256color",
 		"LANG=C.UTF-8",
+		"TERMIO_CLI_TIMEOUT=60", // a test machine may be busy
 		"TERMIO_HOME=" + filepath.Join(root, "t"),
 	}
 	// A login shell sets the PATH anew; a person's profile puts it right.

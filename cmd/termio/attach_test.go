@@ -38,7 +38,7 @@ func newPlace(t *testing.T) *place {
 	}
 	p.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TERMIO_HOME=" + p.home, "SHELL=/bin/sh", "PS1=$ ", "ENV=", "LANG=C.UTF-8", "TERM=xterm-256color",
-		"GORACE=atexit_sleep_ms=0", // as in setup
+		"GORACE=atexit_sleep_ms=0", "TERMIO_CLI_TIMEOUT=120", // as in setup
 	}
 	t.Cleanup(func() {
 		p.termio("daemon", "stop")

@@ -78,6 +78,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("PS1", "$ ")
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // built with -race, every process would sleep a second before it ends
 	env.Setenv("ENV", "")
+	env.Setenv("TERMIO_CLI_TIMEOUT", "120") // a test machine may be busy
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("TERM", "xterm-256color")
 	env.Values[watchersKey{}] = map[string]*watcher{}

@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds what a script waits for; nothing that passes takes as long.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // watchersKey is where a script keeps its watchers by name.
 type watchersKey struct{}

@@ -24,17 +24,17 @@ func TestManyIdleSessions(t *testing.T) {
 	}
 	const sessions, atOnce = 200, 10
 	d := termtest.Start(t)
-	c, ctx := d.Client(), d.Context()
+	c := d.Client()
 	links := make([]string, sessions)
 	inParallel(sessions, atOnce, func(i int) {
-		r, err := c.Run(ctx, api.RunRequest{Command: "cat"})
+		r, err := c.Run(d.Context(), api.RunRequest{Command: "cat"})
 		if err != nil {
 			t.Error(err)
 		}
 		links[i] = r.Target
 	})
 	inParallel(sessions, atOnce, func(i int) {
-		if _, err := c.Send(ctx, links[i], api.SendRequest{Text: fmt.Sprint("number ", i)}); err != nil {
+		if _, err := c.Send(d.Context(), links[i], api.SendRequest{Text: fmt.Sprint("number ", i)}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -53,7 +53,7 @@ func TestManyIdleSessions(t *testing.T) {
 	}
 	wantQuiet(t, d)
 	inParallel(sessions, atOnce, func(i int) {
-		if _, err := c.Close(ctx, links[i]); err != nil {
+		if _, err := c.Close(d.Context(), links[i]); err != nil {
 			t.Error(err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestSpawnAndCloseCycles(t *testing.T) {
 	t.Parallel()
 	const cycles, atOnce = 60, 6
 	d := termtest.Start(t, termtest.WithSettings(api.Settings{CloseGraceMS: 200}))
-	c, ctx := d.Client(), d.Context()
+	c := d.Client()
 	commands := []string{
 		"cat",
 		// Told of once it is up: what makes a session of its own while it is being hung up
@@ -158,7 +158,7 @@ func TestSpawnAndCloseCycles(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		r, err := c.RunWait(ctx, api.RunRequest{Command: command, Waiting: api.Waiting{TimeoutMS: 1}})
+		r, err := c.RunWait(d.Context(), api.RunRequest{Command: command, Waiting: api.Waiting{TimeoutMS: 1}})
 		if err != nil {
 			t.Error(err)
 			return
@@ -168,7 +168,7 @@ func TestSpawnAndCloseCycles(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := c.Close(ctx, r.Target); err != nil {
+		if _, err := c.Close(d.Context(), r.Target); err != nil {
 			t.Error(err)
 		}
 	})

@@ -38,9 +38,10 @@ import (
 	"termio/internal/server"
 )
 
-// Patience bounds every wait of a test. It is long because test machines are busy;
-// nothing waits that long unless something is broken.
-const Patience = 60 * time.Second
+// Patience bounds every wait of a test, and a context that serves for several. It is
+// long because test machines are busy; nothing waits that long unless something is
+// broken.
+const Patience = 3 * time.Minute
 
 // Role plays the part that the arguments ask for, if the process was started for one:
 // the daemon's processes, the demo agent, an agent's hook. TestMain calls it first and
