@@ -264,6 +264,17 @@ func TestStopEndsEverything(t *testing.T) {
 	}
 }
 
+// A host that asks for a stop may have ended when the keeper comes to hear of it.
+func TestStopAskedByAHostThatEnds(t *testing.T) {
+	for range 20 {
+		d := newDaemon(t).mustStart()
+		_, _ = d.dial().try(hostCall{Op: "stop and go"}) // it does not live to answer
+		if err := d.wait(); err != nil {
+			t.Fatalf("the keeper ended: %v", err)
+		}
+	}
+}
+
 // descendants are the processes under one, whole.
 func descendants(t *testing.T, pid int) []pty.Info {
 	t.Helper()

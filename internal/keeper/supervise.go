@@ -26,6 +26,9 @@ const (
 	// hostPatience is how long a host may take to end in a stop, after it was told
 	// of every session's end.
 	hostPatience = 10 * time.Second
+	// lastPatience is how long the connection of a host that has ended may stay open,
+	// in the hands of something that it started.
+	lastPatience = time.Second
 )
 
 // host is one run of the host process.
@@ -36,6 +39,7 @@ type host struct {
 	greeted   bool // it has been given everything; what happens is to be told
 	out       outbox
 	done      chan struct{}  // closed when it has ended: nobody takes its requests
+	heard     chan struct{}  // closed when its reader has ended: it has said all
 	work      sync.WaitGroup // its reader and its writer
 }
 
@@ -58,7 +62,7 @@ func (k *keeper) startHost() error {
 		return fmt.Errorf("start the host %s: %w", k.cfg.HostPath, err)
 	}
 	k.hosts++
-	h := &host{pid: pid, startedAt: time.Now(), done: make(chan struct{})}
+	h := &host{pid: pid, startedAt: time.Now(), done: make(chan struct{}), heard: make(chan struct{})}
 	h.out.wake = make(chan struct{}, 1)
 	k.host = h
 	if h.wire, err = newWire(pair[0]); err != nil {
@@ -86,6 +90,7 @@ func controlPair() ([2]int, error) {
 
 // listenTo passes a host's requests to the loop until its connection ends.
 func (k *keeper) listenTo(h *host) {
+	defer close(h.heard)
 	for {
 		m, fds, err := h.wire.read()
 		if err != nil {
@@ -204,9 +209,32 @@ func (k *keeper) welcome(their *hello) {
 	k.log.Info("host connected", "pid", k.host.pid, "version", their.Version, "sessions", len(k.sessions))
 }
 
+// lastWords carries out what a host that has ended still wanted. Its end may be heard of
+// before what it said last, and that may be to stop: another host would be started in
+// place of the daemon's end. What it wanted for itself, a start, is for nobody now.
+func (k *keeper) lastWords(h *host) {
+	patience := time.NewTimer(lastPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case r := <-k.requests:
+			if r.from == h && (r.msg.Type == typeStop || r.msg.Type == typeRelease) {
+				k.serve(r.msg)
+			}
+		case <-h.heard:
+			return
+		case <-patience.C:
+			return
+		}
+	}
+}
+
 // hostEnded clears up after a host and sees to the next one.
 func (k *keeper) hostEnded(ws syscall.WaitStatus) {
 	h := k.host
+	if h.wire != nil {
+		k.lastWords(h)
+	}
 	k.host = nil
 	close(h.done)
 	if h.wire != nil {

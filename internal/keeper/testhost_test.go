@@ -191,6 +191,11 @@ func (h *testHost) do(call hostCall) (hostReply, error) {
 		return h.start(call)
 	case "stop":
 		return hostReply{}, h.conn.StopKeeper()
+	case "stop and go":
+		if err := h.conn.StopKeeper(); err != nil {
+			return hostReply{}, err
+		}
+		return hostReply{}, syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "babble":
 		_, err := h.conn.wire.conn.Write([]byte("\x00\x00\x00\x03xyz"))
 		return hostReply{}, err
