@@ -52,20 +52,23 @@ type Config struct {
 
 // A Host runs the sessions of one termio home.
 type Host struct {
-	env      config.Env
-	keeper   *keeper.Conn
-	store    *store.Store
-	log      *slog.Logger
-	bus      *bus
-	login    *loginPath
-	agents   agentFiles
-	set      settingsFile
-	files    *integrate.Installer // edits other programs' files
-	notes    *notify.Notifier
-	stalls   stallWatch
-	requests requests
-	late     lateClosings
-	started  time.Time
+	env    config.Env
+	keeper *keeper.Conn
+	store  *store.Store
+	log    *slog.Logger
+	bus    *bus
+	login  *loginPath
+	agents agentFiles
+	set    settingsFile
+	files  *integrate.Installer // edits other programs' files
+	// rechecked is closed when what was answered before the start has been put right:
+	// what is set from then on finds it so, and is told of all that it changes.
+	rechecked chan struct{}
+	notes     *notify.Notifier
+	stalls    stallWatch
+	requests  requests
+	late      lateClosings
+	started   time.Time
 
 	ctx     context.Context // ends with the host
 	cancel  context.CancelFunc
@@ -108,14 +111,18 @@ func Open(cfg Config) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.bus.onStalled = h.watchStalls
-	h.files, h.notes = integrate.New(cfg.Env), h.notifications()
+	h.files, h.notes, h.rechecked = integrate.New(cfg.Env), h.notifications(), make(chan struct{})
 	if err := h.recover(); err != nil {
 		h.Close()
 		return nil, fmt.Errorf("open host: %w", err)
 	}
 	h.wg.Go(h.followKeeper)
-	h.wg.Go(func() { h.login.get(false) }) // so that the first spawn need not wait for it
-	h.wg.Go(h.recheckFiles)
+	h.wg.Go(func() { h.login.get(false) })                       // so that the first spawn need not wait for it
+	answered := switchesOf(h.set.get(h.env.SettingsFile, h.log)) // nobody is served yet
+	h.wg.Go(func() {
+		defer close(h.rechecked)
+		h.recheckFiles(answered)
+	})
 	return h, nil
 }
 

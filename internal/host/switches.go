@@ -28,13 +28,13 @@ func (h *Host) applySwitches(c api.SettingsChange) integrate.Report {
 			*answer = new(bool)
 		}
 	}
+	<-h.rechecked
 	return h.files.Apply(s, h.catalogue().All(), h.installed)
 }
 
 // recheckFiles does so at the start, for whatever was answered before: updates
 // spread, and what others have changed is put right.
-func (h *Host) recheckFiles() {
-	s := switchesOf(h.set.get(h.env.SettingsFile, h.log))
+func (h *Host) recheckFiles(s integrate.Switches) {
 	if s == (integrate.Switches{}) {
 		return
 	}
