@@ -162,7 +162,7 @@ func (s *session) frontLocked(now time.Time) {
 	s.run.front = g
 	s.untidy = g == s.leader.PID && s.run.shell()
 	for _, w := range s.waiters {
-		w.inFront(now, g)
+		w.inFront(now, g, s.leader.PID)
 	}
 }
 

@@ -178,9 +178,15 @@ func (w *waiter) output(now time.Time, data []byte) {
 	}
 }
 
-// inFront tells which process group is in the foreground.
-func (w *waiter) inFront(now time.Time, group int) {
+// inFront tells which process group is in the foreground, and which is the shell's.
+func (w *waiter) inFront(now time.Time, group, shell int) {
 	if w.sentAt.IsZero() || !w.byScreen || w.out != nil {
+		return
+	}
+	if group == shell && w.frontAtSend != shell { // what was in front has ended, by the text or before it
+		w.frontAtSend, w.away, w.seenWorking, w.backAt = shell, false, true, now
+		w.move()
+		w.nudge()
 		return
 	}
 	switch away := group != w.frontAtSend; {

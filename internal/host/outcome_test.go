@@ -86,7 +86,7 @@ func prints(text string) func(*waitStory) {
 func inFront(group int) func(*waitStory) {
 	return func(s *waitStory) {
 		s.t.front = group
-		s.w.inFront(s.now, group)
+		s.w.inFront(s.now, group, 0)
 	}
 }
 
@@ -248,6 +248,11 @@ func TestWaiter(t *testing.T) {
 			name: "a silent command runs", kind: plain,
 			story: []moment{{0, sent}, {sec(0.1), inFront(7)}, {sec(40), inFront(0)}},
 			at:    41.5, status: api.Idle,
+		},
+		{
+			name: "the program that gets the text ends", kind: plain,
+			story: []moment{{0, inFront(7)}, {0, sent}, {sec(3), inFront(0)}},
+			at:    4.5, status: api.Idle,
 		},
 		{
 			name: "a command outlasts the wait", kind: plain,

@@ -199,7 +199,7 @@ func (s *session) catchUpLocked(o keeper.Handover, requests []*request, now time
 	if g, err := s.term.ForegroundGroup(); err == nil { // what a waiter knows may be older
 		s.run.front = g
 		for _, w := range s.waiters {
-			w.inFront(now, g)
+			w.inFront(now, g, s.leader.PID)
 		}
 	}
 	s.lookLocked(now) // what the screen shows may be newer than what was stored
