@@ -84,8 +84,9 @@ func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size 
 		s.log.Error("process not stored", "error", err)
 	}
 	s.wg.Go(s.read)
-	h.leads(s, 0, s.leader.PID)
+	h.leads(s, 0, term.Proc().PID)
 	s.mu.Lock()
+	s.led = true
 	s.exitedEarlyLocked()
 	s.mu.Unlock()
 	if h.stopping() {
@@ -234,11 +235,11 @@ func (s *session) atEnd(err error) bool {
 
 // exited takes the end of a program that led the terminal. It is called by the host's
 // one follower of the keeper and must not wait. The end of one that is only just being
-// started, of which the session doesn't know yet, is kept until it does.
+// started, of which the session or the host's table doesn't know yet, is kept until they do.
 func (s *session) exited(e keeper.Exit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.term == nil || e.Proc != s.leader {
+	if !s.led || e.Proc != s.leader {
 		s.early = &e
 		return
 	}

@@ -126,7 +126,10 @@ func (h *Host) takeOver(rec store.Session, p store.Project, o keeper.Handover, r
 	s.mu.Unlock()
 	s.log.Info("session taken over", "pid", o.Proc.PID, "recovered", o.Recovered)
 	s.wg.Go(s.read)
-	h.leads(s, 0, s.leader.PID)
+	h.leads(s, 0, o.Terminal.Proc().PID)
+	s.mu.Lock()
+	s.led = true
+	s.mu.Unlock()
 	if shown.replaced {
 		s.shellTook(h.shell(), o.Proc, exitReason(shown.man, keeper.Exit{}))
 	}

@@ -97,6 +97,7 @@ type session struct {
 	dialogSeq  uint64            // its number
 	boundAt    time.Time         // when the conversation was bound
 	searched   time.Time         // when its record was last searched for in the agent's store
+	led        bool              // the host's table knows the leader: its end can be taken
 	early      *keeper.Exit      // the program's end, told before its start
 	exit       *keeper.Exit      // the end of the terminal's leader
 	finishing  bool
