@@ -314,7 +314,8 @@ func (s *session) lookAgain(group int) {
 }
 
 // inspectFront finds out which program is in front of the session's shell, and reports
-// whether that does not tell: it is a copy of the shell itself, or has gone.
+// whether that does not tell: it is a copy of the shell itself, is just being executed,
+// or has gone.
 func (s *session) inspectFront(r *running, group int) (again bool) {
 	s.mu.Lock()
 	shell := s.leader.PID
@@ -328,7 +329,8 @@ func (s *session) inspectFront(r *running, group int) (again bool) {
 		return true
 	}
 	args, err := pty.Args(info.PID)
-	if err != nil {
+	unsure := err != nil || len(args) == 0 // it ends, or is being executed: its name is still the one before
+	if unsure {
 		args = []string{info.Name}
 	}
 	if m, ok := recognise(s.h.catalogue(), args); ok {
@@ -336,7 +338,7 @@ func (s *session) inspectFront(r *running, group int) (again bool) {
 		return false
 	}
 	its, err := pty.Args(shell)
-	again = err == nil && slices.Equal(args, its)
+	again = unsure || err == nil && slices.Equal(args, its)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
