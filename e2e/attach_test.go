@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"termio/internal/termtest"
 )
@@ -33,7 +34,18 @@ func TestClaudeAttached(t *testing.T) {
 	j.Agree("[[bash: touch granted.txt]]")
 	j.Direct.Types("\r")
 	j.Agree("Yes")
-	j.Direct.Types("1")
+	// The dialog is deaf for a moment after it appears: a person presses the key again.
+	var pressed time.Time
+	j.Direct.Until("the dialog's end", func() bool {
+		if !strings.Contains(j.Direct.Text(), "Do you want to proceed?") {
+			return true
+		}
+		if time.Since(pressed) > time.Second {
+			pressed = time.Now()
+			j.Direct.Types("1")
+		}
+		return false
+	})
 	j.Direct.Until("the file that was granted", func() bool { return w.has("granted.txt") })
 	j.Agree("granted.txt")
 	j.End()
