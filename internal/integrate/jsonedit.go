@@ -16,25 +16,10 @@ import (
 // every other one where it is; after each the text is parsed anew, for files
 // are small and places move.
 type document struct {
-	file    string
-	bom     bool
-	text    []byte // without the BOM
+	source
 	root    hujson.Value
 	unit    string // one level of indentation
 	newline string // "\n", "\r\n", or "" in a file written on one line
-}
-
-var bom = []byte("\xef\xbb\xbf")
-
-// A FileError says where a file of another program cannot be edited, and why.
-type FileError struct {
-	File         string
-	Line, Column int // from 1, columns in bytes
-	Reason       string
-}
-
-func (e *FileError) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s: correct the file and try again; it was left as it is", e.File, e.Line, e.Column, e.Reason)
 }
 
 // extensions are what a reader takes beyond plain JSON.
@@ -47,8 +32,7 @@ type extensions struct {
 // parseDocument reads a file that holds one JSON object, with what its reader takes
 // of extensions. An empty file is an empty object.
 func parseDocument(file string, data []byte, takes extensions) (*document, error) {
-	d := &document{file: file}
-	d.text, d.bom = bytes.CutPrefix(data, bom)
+	d := &document{source: newSource(file, data)}
 	if len(bytes.TrimSpace(d.text)) == 0 {
 		d.text = []byte("{\n}\n")
 	}
@@ -77,20 +61,6 @@ func (d *document) parse() error {
 		_, e.Reason, _ = strings.Cut(strings.TrimPrefix(err.Error(), "hujson: line"), ": ")
 	}
 	return e
-}
-
-// bytes is the file's content.
-func (d *document) bytes() []byte {
-	if d.bom {
-		return append(bytes.Clone(bom), d.text...)
-	}
-	return d.text
-}
-
-// errorAt is a FileError at a place in the text.
-func (d *document) errorAt(offset int, reason string) error {
-	before := d.text[:offset]
-	return &FileError{d.file, 1 + bytes.Count(before, []byte("\n")), offset - bytes.LastIndexByte(before, '\n'), reason}
 }
 
 // extension finds the first thing in the text that is beyond what the reader takes.
@@ -152,22 +122,9 @@ func layout(text []byte, root hujson.Value) (unit, newline string) {
 	return "  ", newline
 }
 
-// An edit replaces text[from:to].
-type edit struct {
-	from, to int
-	with     string
-}
-
 // apply makes edits whose places are those of the present text, and parses the result.
 func (d *document) apply(edits ...edit) error {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
-	var text []byte
-	done := 0
-	for _, e := range edits {
-		text = append(append(text, d.text[done:e.from]...), e.with...)
-		done = e.to
-	}
-	d.text = append(text, d.text[done:]...)
+	d.splice(edits)
 	if err := d.parse(); err != nil {
 		return fmt.Errorf("an edit made the file unreadable: %w", err)
 	}

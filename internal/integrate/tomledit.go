@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,9 +14,7 @@ import (
 // the file can be read and what its values are; where its statements stand is found
 // here, for nothing that the parser gives packs back byte for byte.
 type tomlDocument struct {
-	file    string
-	bom     bool
-	text    []byte // without the BOM
+	source
 	newline string
 	items   []tomlItem
 }
@@ -33,8 +30,7 @@ type tomlItem struct {
 
 // parseTOML reads a file.
 func parseTOML(file string, data []byte) (*tomlDocument, error) {
-	d := &tomlDocument{file: file, newline: "\n"}
-	d.text, d.bom = bytes.CutPrefix(data, bom)
+	d := &tomlDocument{source: newSource(file, data), newline: "\n"}
 	if i := bytes.IndexByte(d.text, '\n'); i > 0 && d.text[i-1] == '\r' {
 		d.newline = "\r\n"
 	}
@@ -59,31 +55,34 @@ func (d *tomlDocument) values() (map[string]any, error) {
 	return nil, e
 }
 
-// bytes is the file's content.
-func (d *tomlDocument) bytes() []byte {
-	if d.bom {
-		return append(bytes.Clone(bom), d.text...)
-	}
-	return d.text
-}
-
-// errorAt is a FileError at a place in the text.
-func (d *tomlDocument) errorAt(offset int, reason string) error {
-	before := d.text[:offset]
-	return &FileError{d.file, 1 + bytes.Count(before, []byte("\n")), offset - bytes.LastIndexByte(before, '\n'), reason}
-}
-
 // apply makes edits whose places are those of the present text.
 func (d *tomlDocument) apply(edits ...edit) {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
-	var text []byte
-	done := 0
-	for _, e := range edits {
-		text = append(append(text, d.text[done:e.from]...), e.with...)
-		done = e.to
-	}
-	d.text = append(text, d.text[done:]...)
+	d.splice(edits)
 	d.scan()
+}
+
+// changeTOML edits a file, and checks that its reader will read all that foreign spells
+// as it was. next is what the person is told to do where that cannot be had.
+func changeTOML(file string, data []byte, foreign func(*tomlDocument) (string, error), next string, do func(*tomlDocument) error) ([]byte, error) {
+	d, err := parseTOML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	before, err := foreign(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := do(d); err != nil {
+		return nil, err
+	}
+	after, err := foreign(d)
+	if err != nil {
+		return nil, fmt.Errorf("the edit of %s would not read back: %w: %s", file, err, next)
+	}
+	if before != after {
+		return nil, fmt.Errorf("%s: the edit would touch what is not termio's: %s, and report this", file, next)
+	}
+	return d.bytes(), nil
 }
 
 // scan finds the statements. The text is known to be TOML.

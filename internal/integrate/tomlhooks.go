@@ -142,26 +142,10 @@ func (t *tomlHooks) uninstall(file string, data []byte) ([]byte, error) {
 // change removes our hooks, does more, and checks that all else in the file is what
 // it was, as the agent will read it.
 func (t *tomlHooks) change(file string, data []byte, more func(*tomlDocument) error) ([]byte, error) {
-	d, err := parseTOML(file, data)
-	if err != nil {
-		return nil, err
-	}
-	before, err := t.foreign(d)
-	if err != nil {
-		return nil, err
-	}
-	t.remove(d)
-	if err := more(d); err != nil {
-		return nil, err
-	}
-	after, err := t.foreign(d)
-	if err != nil {
-		return nil, fmt.Errorf("the edit of %s would not read back: %w", file, err)
-	}
-	if before != after {
-		return nil, fmt.Errorf("%s: the edit would touch what is not termio's: add or remove its hooks by hand, and report this", file)
-	}
-	return d.bytes(), nil
+	return changeTOML(file, data, t.foreign, "add or remove its hooks by hand", func(d *tomlDocument) error {
+		t.remove(d)
+		return more(d)
+	})
 }
 
 // foreign spells all that the file says but for our hooks.

@@ -349,27 +349,9 @@ func (d *tomlDocument) pushRecords(records []trustRecord) {
 	d.apply(edit{len(d.text), len(d.text), text})
 }
 
-// change edits, and checks that the agent will read all else as it was.
+// change edits the file, which the agent goes on reading as it was but for our records.
 func (t *tomlTrust) change(file string, data []byte, do func(*tomlDocument) error) ([]byte, error) {
-	d, err := parseTOML(file, data)
-	if err != nil {
-		return nil, err
-	}
-	before, err := t.foreign(d)
-	if err != nil {
-		return nil, err
-	}
-	if err := do(d); err != nil {
-		return nil, err
-	}
-	after, err := t.foreign(d)
-	if err != nil {
-		return nil, fmt.Errorf("the edit of %s would not read back: %w: let the agent ask by itself", file, err)
-	}
-	if before != after {
-		return nil, fmt.Errorf("%s: the edit would touch what is not termio's: let the agent ask by itself, and report this", file)
-	}
-	return d.bytes(), nil
+	return changeTOML(file, data, t.foreign, "let the agent ask by itself", do)
 }
 
 // foreign spells all that the file says but for our records, and for the tables that
