@@ -135,7 +135,7 @@ const (
 	AgentGone     Code = "agent_gone"     // waits: the agent ended meanwhile
 	BadKey        Code = "bad_key"        // unknown key name
 	NeedsAnswer   Code = "needs_you"      // a dialog is open and the text is no answer to it
-	Busy          Code = "busy"           // a person's draft is in the composer
+	Busy          Code = "busy"           // a person's draft is in the composer, or too many texts wait
 	Unavailable   Code = "unavailable"    // no daemon, or nothing there to do it
 	Internal      Code = "internal"       // a defect of ours; the daemon's log has more
 )

@@ -30,6 +30,7 @@ const (
 	lagPatience      = 30 * time.Second       // for an agent that is behind to show what was typed
 	beginPatience    = 3 * time.Second        // for a turn to begin after its text went in
 	maxHeld          = 16                     // lines that wait for a composer
+	maxWaiting       = 64                     // texts that wait behind another; more are refused
 )
 
 // A delivery is one text, or some keys, on the way into a session.

@@ -103,6 +103,30 @@ func TestTextsAreHeldForAnAgentThatMerges(t *testing.T) {
 	}
 }
 
+// A script that sends without end to an agent that is at work is refused, in words, before
+// the daemon holds more than it should.
+func TestWaitingTextsAreBounded(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemo("busy=merge"))
+	withManifest(t, d, holding...)
+	events := d.WatchAll()
+	link := startAgent(t, d, events, "demo2", "[[until "+d.Gate("gate").Path+"]]")
+	for n := 0; ; n++ {
+		_, err := d.Client().Send(d.Context(), link, api.SendRequest{Text: "more"})
+		if err == nil && n < 100 {
+			continue
+		}
+		// One is next; the others wait behind it.
+		if want := "64 texts wait"; n != 65 || api.CodeOf(err) != api.Busy || !strings.Contains(err.Error(), want) {
+			t.Errorf("text %d: %v, want %q for text 65", n, err, want)
+		}
+		break
+	}
+	if _, err := d.Client().Send(d.Context(), link, api.SendRequest{Keys: []string{"ctrl+c"}}); err != nil {
+		t.Errorf("a key must go in all the same: %v", err)
+	}
+}
+
 // What was said to be queued waits for a dialog's answer and for a free composer, though a
 // text that comes then is refused.
 func TestHeldTextWaitsForDialogAndDraft(t *testing.T) {

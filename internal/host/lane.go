@@ -1,7 +1,8 @@
 package host
 
 // A lane is where texts wait for each other: one is delivered from its first look at
-// the composer to its evidence before the next begins. session.mu guards it.
+// the composer to its evidence before the next begins. session.mu guards it. What is sent
+// while maxWaiting texts wait is refused; those that an earlier host promised come in.
 type lane struct {
 	busy    bool
 	waiting []chan struct{}

@@ -113,6 +113,9 @@ func (s *session) prepare(d *delivery, wait bool, limit time.Time) (held bool, e
 			return true, nil
 		}
 	}
+	if n := len(s.lane.waiting); d.answer == nil && d.text != "" && n >= maxWaiting {
+		return false, api.NewError(api.Busy, fmt.Sprintf("%d texts wait for this session already; send again when some have gone in", n))
+	}
 	if busy := s.lane.busy; d.answer == nil && d.holds() && (busy || s.machine.Status() == api.Working) {
 		if !busy && !d.force && s.draftedLocked() {
 			return false, s.busyLocked()
