@@ -288,11 +288,16 @@ func (s *Screen) advance(w, edge int) {
 	}
 }
 
+// noRoomForWide reports whether the cursor's line has a single column.
+func (s *Screen) noRoomForWide() bool {
+	return s.rightEdge() == s.left || s.cols == 1
+}
+
 // makeRoomForWide moves the cursor from the last column to where two columns
 // are free. It reports false if there is no such place.
 func (s *Screen) makeRoomForWide() bool {
 	c := &s.cur
-	if s.rightEdge() == s.left || s.cols == 1 {
+	if s.noRoomForWide() {
 		return false
 	}
 	if !s.modes.has(modeWrap) {
@@ -310,7 +315,9 @@ func (s *Screen) makeRoomForWide() bool {
 }
 
 // join adds r to the cluster printed last. A combining character with nothing
-// before it is dropped.
+// before it is dropped, and so is one that makes the cluster wide where there
+// are no two columns: a narrow cell that only holds what is wide could be drawn
+// again by nobody.
 func (s *Screen) join(r rune, cl uint8, after clusterState) {
 	if s.last.r == 0 {
 		return
@@ -319,6 +326,11 @@ func (s *Screen) join(r rune, cl uint8, after clusterState) {
 	rw := s.row(s.cur.y)
 	base := rw.at(x)
 	if base.lo&roleMask == roleTail {
+		return
+	}
+	wide := s.modes.has(modeGraphemes) && base.lo&roleMask != roleHead &&
+		widen(1, classOf(s.firstRune(base.lo)), cl, r) == 2
+	if wide && s.noRoomForWide() {
 		return
 	}
 	bits, ok := s.joinCluster(base.lo, r)
@@ -331,10 +343,7 @@ func (s *Screen) join(r rune, cl uint8, after clusterState) {
 	cells := rw.upto(x+1, s.cols)
 	keep := cells[x].lo &^ (runeMask | flagCluster)
 	cells[x].lo = keep | bits
-	if !s.modes.has(modeGraphemes) || keep&roleMask == roleHead {
-		return
-	}
-	if widen(1, classOf(s.firstRune(base.lo)), cl, r) == 2 {
+	if wide {
 		s.widenLast(x)
 	}
 }
@@ -353,10 +362,7 @@ func (s *Screen) widenLast(x int) {
 	c := &s.cur
 	edge := s.rightEdge()
 	if x >= edge {
-		if !c.pending {
-			return
-		}
-		// It stands in the last column: it wraps as if it had come wide.
+		// It stands in the last column: it moves as if it had come wide.
 		cells := s.touch(c.y).upto(x+1, s.cols)
 		moved := cells[x]
 		c.pending, c.x = false, x

@@ -91,6 +91,40 @@ func TestReplayGoesOn(t *testing.T) {
 	}
 }
 
+// Whatever room a cluster found that becomes wide by its second character, a
+// replay draws it again: on screens and between margins of one column there is
+// none, with autowrap off it moves left.
+func TestReplayOfClustersWithoutRoom(t *testing.T) {
+	before := []string{"", "a", "abcd", "\x1b[?7labcde", "\x1b[?69h\x1b[2;3s\x1b[1;3H", "\x1b[?69h\x1b[1;2s\x1b[1;5H", "\x1b[?2027l"}
+	clusters := []string{"\U0001f1cd🏽", "☝🏽", "❤\ufe0f", "☝\u200d👩", "🇩🇪", "👩\u200d👩"}
+	after := []string{"", "x", "\u0301", "\x1b[1;1H\x1b[@", "\x1b[1;1H\x1b[P", "\x1b[2b"}
+	for _, o := range []Options{{Cols: 1, Rows: 1}, {Cols: 1, Rows: 3}, {Cols: 2, Rows: 1}, {Cols: 3, Rows: 2}, {Cols: 5, Rows: 5}} {
+		o.History = 20
+		for _, b := range before {
+			for _, c := range clusters {
+				for _, a := range after {
+					s := New(o)
+					s.Write([]byte(b + c + a))
+					mustHold(t, s)
+					if d := s.difference(replayed(s, o)); d != "" {
+						t.Errorf("%dx%d, %q: %s", o.Cols, o.Rows, b+c+a, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// With autowrap off a cluster in the last column becomes wide as a wide
+// character goes there: one column to the left.
+func TestClusterWidensWithoutAutowrap(t *testing.T) {
+	joined, wide := draw("\x1b[?7l0123456789☝🏽"), draw("\x1b[?7l0123456789👩")
+	got := strings.ReplaceAll(picture(joined), "☝🏽", "👩")
+	if want := picture(wide); got != want {
+		t.Errorf("picture %q, want %q", got, want)
+	}
+}
+
 // The history in a replay can be cut to its newest lines.
 func TestReplayOfSomeHistory(t *testing.T) {
 	s := draw(strings.Repeat("line\r\n", 15) + "last")
