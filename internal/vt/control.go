@@ -150,9 +150,14 @@ func (s *Screen) restoreCursor() {
 }
 
 // checkPending ends a pending wrap where no character ends in the cursor's
-// column any more. The other places that keep one can't get there.
+// column any more. The line under one that stays has not gone on, as behind a
+// character just printed: the row may be another that was moved there. The other
+// places that keep a pending wrap can't get there.
 func (s *Screen) checkPending() {
 	c := &s.cur
 	c.pending = c.pending && c.x == s.rightEdge() && s.modes.has(modeWrap) &&
 		s.row(c.y).at(c.x).lo&roleMask != roleHead
+	if c.pending && s.row(c.y).wrapped {
+		s.touch(c.y).wrapped = false
+	}
 }

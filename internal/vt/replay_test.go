@@ -115,6 +115,17 @@ func TestReplayOfClustersWithoutRoom(t *testing.T) {
 	}
 }
 
+// A scroll can move a row that goes on under a pending wrap.
+func TestReplayOfAPendingWrapOverAWrappedRow(t *testing.T) {
+	for _, scroll := range []string{"\x1b[T", "\x1b[S", "\x1b[^", "\x1b[2;4r\x1b[4;10Hx\x1b[S", "\x1b[?47h\x1b[?47l"} {
+		s := draw("0123456789abcdefghij0123456789ab\x1b[2;10Hx" + scroll)
+		fresh := replayed(s, Options{History: 20})
+		if d := s.difference(fresh); d != "" {
+			t.Errorf("%q: %s", scroll, d)
+		}
+	}
+}
+
 // With autowrap off a cluster in the last column becomes wide as a wide
 // character goes there: one column to the left.
 func TestClusterWidensWithoutAutowrap(t *testing.T) {
