@@ -46,7 +46,7 @@ var goldens = []struct {
 	{"list-v1", ListReply{OKHead(), "app", []SessionInfo{{
 		Link: testLink, ID: testID.Short(), Title: "Fix the flaky test", Agent: "Claude Code", Status: NeedsYou,
 		Description: "waiting for you: Run this command? · 2m", Transcript: testFile, Cwd: "/home/ada/app", Prompt: "Run this command?\n1. Yes\n2. No",
-		Background: 1, Reason: "closed", Project: "app", AgentID: "claudeCode", Wire: "claude", Conversation: "7f0c", Dialog: testDialog,
+		Background: 1, Reason: "closed", Project: "app", ProjectRoot: "/home/ada/app", AgentID: "claudeCode", Wire: "claude", Conversation: "7f0c", Dialog: testDialog,
 		Since: 1_767_225_600_000, Seen: true, PID: 4711, Folder: "/home/ada/app", Worktree: "/home/ada/.termio/worktrees/app/fix",
 		ExitCode: new(0), SpawnedBy: testLink, LastActivity: 1_767_225_601_000,
 	}}}},
@@ -56,17 +56,25 @@ var goldens = []struct {
 	{"list-empty-v1", ListReply{OKHead(), "app", []SessionInfo{}}},
 
 	{"spawn-request-v1", SpawnRequest{
-		Agent: "codex", Prompt: "-- summarise", Cwd: "/home/ada/app", Worktree: new("fix"), Resume: "7f0c", Cols: 120, Rows: 40,
+		Agent: "codex", Prompt: "-- summarise", Cwd: "/home/ada/app", Worktree: new("fix"), Resume: "7f0c", Cols: 120, Rows: 40, NoPrompt: true,
 		Waiting: Waiting{Wait: true, TimeoutMS: 90_000},
 	}},
 	{"spawn-request-bare-v1", SpawnRequest{Prompt: "hello"}},
 	{"spawn-request-worktree-v1", SpawnRequest{Prompt: "hello", Worktree: new("")}},
-	{"run-request-v1", RunRequest{Command: "make test", Cwd: "/home/ada/app", Cols: 120, Rows: 40, Waiting: Waiting{Wait: true, TimeoutMS: 1000}}},
+	{"run-request-v1", RunRequest{Command: "make test", Cwd: "/home/ada/app", Cols: 120, Rows: 40, Shell: true, Waiting: Waiting{Wait: true, TimeoutMS: 1000}}},
 	{"run-request-bare-v1", RunRequest{Command: "make test"}},
 	{"send-request-v1", SendRequest{
-		Text: "yes", Keys: []string{"down", "ctrl-c"}, NoEnter: true, Answer: true, Force: true, Waiting: Waiting{Wait: true, TimeoutMS: 1000},
+		Text: "yes", Keys: []string{"down", "ctrl-c"}, NoEnter: true, Answer: true, Force: true, Dialog: testDialog, Waiting: Waiting{Wait: true, TimeoutMS: 1000},
 	}},
 	{"send-request-bare-v1", SendRequest{Text: "yes"}},
+	{"fleet-v1", FleetLine{
+		SchemaVersion, true, []ProjectInfo{{"/home/ada/app", "app", []WorktreeInfo{{"/home/ada/app", "main"}}}},
+		[]SessionInfo{{Link: testLink, ID: testID.Short(), Title: "zsh", Agent: "Terminal", Status: Idle, Description: "idle · 3s", Project: "app", ProjectRoot: "/home/ada/app"}},
+		testLink, "/home/ada/app",
+	}},
+	{"fleet-bare-v1", FleetLine{SchemaVersion: SchemaVersion}},
+	{"rename-request-v1", RenameRequest{"login"}},
+	{"rename-v1", RenameReply{OKHead(), testLink, "login"}},
 	{"start-v1", StartReply{OKHead(), testLink, "hello", true, true, true, true}},
 	{"start-bare-v1", StartReply{Head: OKHead(), Target: testLink, Title: "hello", Created: true, Queued: true}},
 	{"send-v1", SendReply{OKHead(), testLink, "hello", testFile, new(int64(12)), Submitted}},

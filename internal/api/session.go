@@ -13,9 +13,10 @@ type SessionInfo struct {
 	Transcript  string `json:"transcript,omitempty"`
 	Cwd         string `json:"cwd,omitempty"` // as the shell reported it (OSC 7); absent until then
 	Prompt      string `json:"prompt,omitempty"`
-	Background  int    `json:"background,omitempty"` // subagents and background tasks that outlive the turn
-	Reason      string `json:"reason,omitempty"`     // why a closed session ended
-	Project     string `json:"project,omitempty"`    // only in lists over all projects
+	Background  int    `json:"background,omitempty"`   // subagents and background tasks that outlive the turn
+	Reason      string `json:"reason,omitempty"`       // why a closed session ended
+	Project     string `json:"project,omitempty"`      // only in lists over all projects
+	ProjectRoot string `json:"project_root,omitempty"` // as Project: its folder
 
 	AgentID      string  `json:"agent_id,omitempty"`      // the manifest's id
 	Wire         string  `json:"wire,omitempty"`          // the manifest's short token
@@ -94,10 +95,11 @@ type Waiting struct {
 type SpawnRequest struct {
 	Agent    string  `json:"agent,omitempty"` // id or display name; absent: the default
 	Prompt   string  `json:"prompt,omitempty"`
-	Cwd      string  `json:"cwd,omitempty"`      // absolute
-	Worktree *string `json:"worktree,omitempty"` // present: an own git worktree; "" lets the daemon name the branch
-	Resume   string  `json:"resume,omitempty"`   // a past conversation of that agent
-	Cols     int     `json:"cols,omitempty"`     // cells; absent: 80x24 until a client attaches
+	Cwd      string  `json:"cwd,omitempty"`       // absolute
+	Worktree *string `json:"worktree,omitempty"`  // present: an own git worktree; "" lets the daemon name the branch
+	Resume   string  `json:"resume,omitempty"`    // a past conversation of that agent
+	NoPrompt bool    `json:"no_prompt,omitempty"` // start it without a prompt, for a person who types one
+	Cols     int     `json:"cols,omitempty"`      // cells; absent: 80x24 until a client attaches
 	Rows     int     `json:"rows,omitempty"`
 	Waiting
 }
@@ -105,7 +107,8 @@ type SpawnRequest struct {
 // RunRequest starts a login shell and enters a command.
 type RunRequest struct {
 	Command string `json:"command"`
-	Cwd     string `json:"cwd,omitempty"` // absolute
+	Shell   bool   `json:"shell,omitempty"` // no command: just the shell
+	Cwd     string `json:"cwd,omitempty"`   // absolute
 	Cols    int    `json:"cols,omitempty"`
 	Rows    int    `json:"rows,omitempty"`
 	Waiting
@@ -119,6 +122,7 @@ type SendRequest struct {
 	NoEnter bool     `json:"no_enter,omitempty"`
 	Answer  bool     `json:"answer,omitempty"` // insist that the text answers the open dialog
 	Force   bool     `json:"force,omitempty"`  // also over a person's draft
+	Dialog  *Dialog  `json:"dialog,omitempty"` // the dialog that the text answers, as the caller saw it: none other gets it
 	Waiting
 }
 

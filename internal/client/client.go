@@ -46,6 +46,7 @@ const maxReply = 256 << 20
 type Options struct {
 	Session string        // TERMIO_SESSION of the caller's environment
 	Cwd     string        // the caller's working folder, absolute
+	All     bool          // it is an interface, and names sessions of every project
 	Timeout time.Duration // until a one-shot call must be answered; 0 is config.DefaultCLITimeout
 
 	// Start starts a daemon where none answers. Exe is the program to start;
@@ -190,6 +191,13 @@ func (c *Client) request(k call) (*http.Request, error) {
 		}
 		raw = strings.Replace(path, "{target}", escapeSegment(k.target), 1)
 		path = strings.Replace(path, "{target}", k.target, 1)
+	}
+	if c.opts.All {
+		k.query = maps.Clone(k.query)
+		if k.query == nil {
+			k.query = url.Values{}
+		}
+		k.query.Set("all", "1")
 	}
 	req := &http.Request{
 		Method: method,

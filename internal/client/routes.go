@@ -93,6 +93,11 @@ func (c *Client) Resume(ctx context.Context, target string) (api.StartReply, err
 	return change[api.StartReply](ctx, c, call{route: api.RouteResume, target: target}, notResumed(target))
 }
 
+// Rename gives a session a title of the person's own; "" takes it back.
+func (c *Client) Rename(ctx context.Context, target, title string) (api.RenameReply, error) {
+	return do[api.RenameReply](ctx, c, call{route: api.RouteRename, target: target, body: api.RenameRequest{Title: title}})
+}
+
 // Explain gives the evidence behind a session's status.
 func (c *Client) Explain(ctx context.Context, target string) (api.ExplainReply, error) {
 	return do[api.ExplainReply](ctx, c, call{route: api.RouteExplain, target: target})

@@ -172,6 +172,7 @@ func (s *session) join(a *Attachment) bool {
 	}
 	a.sendLocked(s.snapshotLocked(a.raw, history))
 	s.seen = true
+	s.h.fleet.touched(s.id)
 	return true
 }
 

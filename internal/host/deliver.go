@@ -50,6 +50,7 @@ type delivery struct {
 
 	// An answer to the dialog that was open when it was sent.
 	answer    *agent.Answer // nil: it is none
+	meant     *api.Dialog   // the dialog that the caller saw; none other is answered
 	dialog    *api.Dialog
 	dialogSeq uint64
 

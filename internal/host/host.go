@@ -38,6 +38,7 @@ import (
 //	session.reading → transcript.mu, session.mu
 //	bus.mu → session.mu, Host.mu: of a session that ends
 //	bus.mu, request.mu → the store
+//	session.mu, bus.mu → fleet.mu
 //
 // Host.mu guards the table of sessions and nothing else; transcript.mu the reading
 // of one transcript. Under them, and under session.mu, no other lock of this list
@@ -57,6 +58,7 @@ type Host struct {
 	store  *store.Store
 	log    *slog.Logger
 	bus    *bus
+	fleet  fleet
 	login  *loginPath
 	agents agentFiles
 	set    settingsFile

@@ -479,6 +479,7 @@ func (s *session) end(reason string) {
 	s.mu.Unlock()
 
 	<-t.done
+	s.h.fleet.touched(s.id) // it shows as ended from now on
 	s.cancel()
 	s.wg.Wait()
 	if err := s.h.keeper.Release(string(s.id)); err != nil && !errors.Is(err, keeper.ErrLost) {

@@ -58,7 +58,7 @@ func (s *session) info(now time.Time, withProject bool) api.SessionInfo {
 		LastActivity: s.lastOut.UnixMilli(),
 	}
 	if withProject {
-		i.Project = s.project.Name
+		i.Project, i.ProjectRoot = s.project.Name, s.project.Root
 	}
 	if s.rec.SpawnedBy != "" {
 		i.SpawnedBy = s.rec.SpawnedBy.Link()

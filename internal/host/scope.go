@@ -184,7 +184,10 @@ func (h *Host) openAround(dir string, named bool) (store.Project, error) {
 	} else if !named {
 		return p, api.NewError(api.NoScope, noProject(dir))
 	}
-	p, _, err = h.addProject(root)
+	p, created, err := h.addProject(root)
+	if created {
+		h.fleet.tell(func(*FleetView) {})
+	}
 	return p, err
 }
 
@@ -211,8 +214,11 @@ func folderError(dir string, err error) error {
 // OpenProject adds a folder as a project, or brings a session to the front.
 func (h *Host) OpenProject(c Caller, req api.OpenRequest) (api.OpenReply, error) {
 	if req.Link != "" {
-		_, err := h.Focus(c, req.Link)
-		return api.OpenReply{}, err
+		v, err := h.Focus(c, req.Link)
+		if err != nil {
+			return api.OpenReply{}, err
+		}
+		return api.OpenReply{Head: api.OKHead(), Focused: v.Focused}, nil
 	}
 	if !filepath.IsAbs(req.Path) {
 		return api.OpenReply{}, api.NewError(api.BadRequest, fmt.Sprintf("path %q is not absolute", req.Path))
@@ -221,6 +227,7 @@ func (h *Host) OpenProject(c Caller, req api.OpenRequest) (api.OpenReply, error)
 	if err != nil {
 		return api.OpenReply{}, err
 	}
+	h.fleet.tell(func(v *FleetView) { v.open, v.focus = p.Root, "" })
 	return api.OpenReply{Head: api.OKHead(), Project: p.Name, Root: p.Root, Created: created}, nil
 }
 

@@ -34,7 +34,7 @@ func (h *Host) Send(ctx context.Context, c Caller, target string, req api.SendRe
 	}
 	d := &delivery{
 		s: s, text: req.Text, keys: keys, enter: !req.NoEnter && len(keys) == 0,
-		insist: req.Answer, force: req.Force,
+		insist: req.Answer, force: req.Force, meant: req.Dialog,
 		back: sc.from != nil && sc.fromRec.SpawnedBy == s.id && len(keys) == 0,
 	}
 	r, err := s.send(d, c.Request, req)
@@ -104,7 +104,12 @@ func (s *session) prepare(d *delivery, wait bool, limit time.Time) (held bool, e
 	}
 	if d.text != "" && !d.run.shell() {
 		s.lookLocked(time.Now())
-		if dialog, open := s.dialogLocked(); open && !d.back && s.machine.Status() == api.NeedsYou {
+		dialog, open := s.dialogLocked()
+		asks := open && s.machine.Status() == api.NeedsYou
+		if d.meant != nil && (!asks || !sameQuestion(dialog, d.meant)) {
+			return false, s.otherDialogLocked(dialog, asks)
+		}
+		if asks && !d.back {
 			if d.answer, err = s.answerLocked(dialog, d); err != nil {
 				return false, err
 			}
@@ -153,6 +158,14 @@ func (s *session) answerLocked(dialog *api.Dialog, d *delivery) (*agent.Answer, 
 func (s *session) needsYouLocked(dialog *api.Dialog) *api.Error {
 	return api.NewError(api.NeedsAnswer, fmt.Sprintf("the session asks its person, and this text is no answer; answer with an option's number or label, or insist with --answer:\n%s",
 		s.run.man.Prompt(s.viewLocked(), dialog)))
+}
+
+// otherDialogLocked refuses an answer to a dialog that is not the one that is open.
+func (s *session) otherDialogLocked(dialog *api.Dialog, open bool) *api.Error {
+	if !open {
+		return api.NewError(api.NeedsAnswer, "the question has been answered already, or is gone; nothing was typed")
+	}
+	return api.NewError(api.NeedsAnswer, "the session asks something else now; nothing was typed:\n"+s.run.man.Prompt(s.viewLocked(), dialog))
 }
 
 // sendReply is the answer to a send that is not waited for.

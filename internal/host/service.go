@@ -44,6 +44,9 @@ func (h *Host) Focus(c Caller, target string) (api.FocusReply, error) {
 	if err != nil {
 		return api.FocusReply{}, err
 	}
+	if h.fleet.tell(func(v *FleetView) { v.focus, v.open = s.id.Link(), "" }) {
+		return api.FocusReply{Head: api.OKHead(), Focused: s.id.Link()}, nil
+	}
 	return api.FocusReply{}, api.NewError(api.Unavailable,
 		fmt.Sprintf("no interface is open that could show the session; attach to it with: termio attach %s", s.id.Link()))
 }

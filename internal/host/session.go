@@ -181,6 +181,7 @@ func (s *session) eventLocked(e *vt.Event, now time.Time) {
 	case vt.EventDir:
 		if dir, ok := folderOf(e.Text); ok {
 			s.cwd = dir
+			s.h.fleet.touched(s.id)
 		}
 	case vt.EventProgress:
 		if ev, ok := agent.ProgressEvidence(e.Value, now); ok {

@@ -30,7 +30,7 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
 	}
-	if err := checkText(req.Prompt, req.Resume == ""); err != nil {
+	if err := checkText(req.Prompt, req.Resume == "" && !req.NoPrompt); err != nil {
 		return nil, err
 	}
 	sc, dir, err := h.startFolder(c, req.Cwd)
@@ -83,14 +83,18 @@ func (h *Host) Run(ctx context.Context, c Caller, req api.RunRequest) (any, erro
 	if err := checkWaiting(req.Waiting); err != nil {
 		return nil, err
 	}
-	if err := checkText(req.Command, true); err != nil {
+	kind := store.KindRun
+	if req.Shell {
+		kind, req.Command = store.KindShell, ""
+	}
+	if err := checkText(req.Command, !req.Shell); err != nil {
 		return nil, err
 	}
 	sc, dir, err := h.startFolder(c, req.Cwd)
 	if err != nil {
 		return nil, err
 	}
-	rec := newRecord(sc, store.KindRun, h.shell().ID, dir)
+	rec := newRecord(sc, kind, h.shell().ID, dir)
 	rec.Command = req.Command
 	r := h.newRequest(c.Request, rec.ID, req.Command, startState(verbRun, req.Waiting))
 	err = h.begin(ctx, launch{rec: rec, man: h.shell(), project: sc.project, size: sizeOf(req.Cols, req.Rows), req: r})

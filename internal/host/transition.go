@@ -23,6 +23,7 @@ type transition struct {
 
 // changedLocked acts on what a piece of evidence changed.
 func (s *session) changedLocked(c agent.Change, now time.Time) {
+	s.h.fleet.touched(s.id)
 	if at, ok := s.machine.Deadline(); ok {
 		s.wakeAtLocked(at)
 	}
@@ -65,6 +66,7 @@ func (s *session) turnStateLocked() turnState {
 // publishLocked puts the session's state now into the outbox. reason stands with
 // closed and with a failed delivery.
 func (s *session) publishLocked(now time.Time, reason string) *transition {
+	s.h.fleet.touched(s.id)
 	t := &transition{event: s.stateLocked(), run: s.run, announced: s.machine.DialogAnnounced(), done: make(chan struct{})}
 	t.event.At = now.UnixMilli()
 	t.event.Reason = reason

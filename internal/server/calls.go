@@ -59,6 +59,14 @@ func (s *Server) resume(r *http.Request, c host.Caller) (any, error) {
 	return s.host.Resume(r.Context(), c, r.PathValue("target"))
 }
 
+func (s *Server) rename(r *http.Request, c host.Caller) (any, error) {
+	var req api.RenameRequest
+	if err := decode(r, &req); err != nil {
+		return nil, err
+	}
+	return s.host.Rename(c, r.PathValue("target"), req)
+}
+
 func (s *Server) explain(r *http.Request, c host.Caller) (any, error) {
 	return s.host.Explain(c, r.PathValue("target"))
 }

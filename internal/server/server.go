@@ -121,6 +121,7 @@ func (s *Server) routes() []route {
 		{api.RouteClose, true, 0, s.close},
 		{api.RouteFocus, true, maxBody, s.focus},
 		{api.RouteResume, true, maxBody, s.resume},
+		{api.RouteRename, false, maxBody, s.rename},
 		{api.RouteExplain, true, 0, s.explain},
 		{api.RouteNotify, false, maxBody, s.notify},
 		{api.RouteOpen, false, maxBody, s.open},
@@ -145,6 +146,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc(api.RouteRequest, s.request)
 	mux.HandleFunc(api.RouteReport, s.report)
 	mux.HandleFunc(api.RouteWatch, s.watch)
+	mux.HandleFunc(api.RouteFleet, s.fleet)
 	mux.HandleFunc(api.RouteAttach, s.attach)
 	return s.admit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {

@@ -83,6 +83,35 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// fleet streams what interfaces show, one JSON object a line.
+func (s *Server) fleet(w http.ResponseWriter, r *http.Request) {
+	c, err := caller(r)
+	if err != nil {
+		s.reply(w, r, nil, err)
+		return
+	}
+	view, err := s.host.Fleet(c)
+	if err != nil {
+		s.reply(w, r, nil, err)
+		return
+	}
+	defer view.Close()
+	line, err := view.Next(r.Context())
+	if err != nil {
+		s.reply(w, r, nil, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := lineWriter{w: w, flush: http.NewResponseController(w).Flush}
+	for err == nil && out.err == nil {
+		out.value(line)
+		out.sync()
+		line, err = view.Next(r.Context())
+	}
+	s.log.Debug("fleet stream ended", "reason", err)
+	s.endWatch(&out, err)
+}
+
 // endWatch says in the last line why the daemon ends a watch. One whose host goes
 // while the daemon stays just breaks off, as it does when a host is killed: its reader
 // goes on with the next host.
