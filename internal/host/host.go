@@ -211,6 +211,14 @@ func (h *Host) leads(s *session, was, pid int) {
 	h.sessions[s.id] = s
 }
 
+// isLeader reports whether a process leads a session's terminal: above it are our own
+// processes and the system's.
+func (h *Host) isLeader(pid int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.leaders[pid] != nil
+}
+
 // remove takes a session off the table that did not start.
 func (h *Host) remove(s *session) {
 	h.mu.Lock()

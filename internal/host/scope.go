@@ -131,7 +131,7 @@ func (h *Host) ancestor(pid int) *session {
 	if pid <= 0 {
 		return nil
 	}
-	chain := pty.Ancestors(pid)
+	chain := pty.AncestorsTo(pid, h.isLeader)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, p := range chain {

@@ -38,7 +38,11 @@ func (p Proc) Alive() bool {
 // Ancestors returns the process, its parent and so on up to the first one of the
 // system, as they are at the moment of asking. Nothing is polled or kept. It is
 // empty when the process is gone.
-func Ancestors(pid int) []Info {
+func Ancestors(pid int) []Info { return AncestorsTo(pid, nil) }
+
+// AncestorsTo is Ancestors up to the first one that last says is far enough: each that
+// follows would cost a file of the process table.
+func AncestorsTo(pid int, last func(pid int) bool) []Info {
 	const deepest = 128 // no real tree is; a loop would be a kernel's bug
 	var chain []Info
 	for pid > 0 && len(chain) < deepest {
@@ -50,6 +54,9 @@ func Ancestors(pid int) []Info {
 			break // younger than its child: the number was used again in between
 		}
 		chain = append(chain, info)
+		if last != nil && last(pid) {
+			break
+		}
 		pid = info.Parent
 	}
 	return chain
