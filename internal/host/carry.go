@@ -114,7 +114,9 @@ func (s *session) takeCarriedLocked(c carry) {
 		s.lines.restore(read)
 	}
 	for _, t := range c.Outbox {
-		s.queueLocked(&transition{event: t.Event, ends: t.Ends, announced: t.Announced, run: s.run, done: make(chan struct{})})
+		again := newTransition(t.Event, s.run)
+		again.ends, again.announced = t.Ends, t.Announced
+		s.queueLocked(again)
 	}
 }
 

@@ -26,7 +26,7 @@ type Report struct {
 // error: a hook never fails its agent.
 func (h *Host) Report(c Caller, rep Report) error {
 	now := time.Now()
-	chain := pty.Ancestors(c.PID)
+	chain := pty.AncestorsTo(c.PID, h.isLeader)
 	s := h.reporter(c, chain)
 	var man *agent.Manifest
 	if s != nil {
@@ -128,20 +128,39 @@ func (s *session) report(r agent.Report, chain []pty.Info) error {
 		return nil
 	}
 	now := time.Now()
+	var change *transition
 	s.mu.Lock()
 	counts := s.run == run && !s.closed
 	if counts {
+		queued := s.queued
 		s.applyLocked(ev, now)
+		if len(s.outbox) > 0 && s.outbox[0].n > queued {
+			change = s.outbox[0]
+		}
 		if r.Prompted {
 			s.told = told{prompts: s.machine.Prompts(), text: r.Told}
 		}
 		s.lookSoonLocked(now) // what the hook tells shows on the screen a moment later
 	}
 	s.mu.Unlock()
-	if counts { // before the hook is told that it was heard
-		s.checkpoint()
+	if counts {
+		s.awaitKept(change)
 	}
 	return nil
+}
+
+// awaitKept returns when what a report changed outlives this host: its hook must not be
+// told before that it was heard. A change that watchers are told of is stored with what
+// they are told, and told at once.
+func (s *session) awaitKept(change *transition) {
+	if change != nil {
+		select {
+		case <-change.kept:
+			return
+		case <-s.ctx.Done():
+		}
+	}
+	s.checkpoint()
 }
 
 // reportedBy is what the session shows, and whether a report's process belongs to
@@ -151,7 +170,6 @@ func (s *session) reportedBy(chain []pty.Info) (*running, bool) {
 	s.mu.Lock()
 	run, leader := s.run, s.leader
 	s.mu.Unlock()
-	cat := s.h.catalogue()
 	kind := func(p pty.Info) *agent.Manifest {
 		switch {
 		case p.Proc == run.proc && !run.shell():
@@ -163,7 +181,7 @@ func (s *session) reportedBy(chain []pty.Info) (*running, bool) {
 		if err != nil {
 			return nil
 		}
-		m, _ := recognise(cat, args)
+		m, _ := recognise(s.h.catalogue(), args)
 		return m
 	}
 	m, proc := nearestAgent(chain, kind)

@@ -86,7 +86,7 @@ func (h *Host) lookForStall(ctx context.Context, s *session, q *quietStretch) {
 	seen.repo = repoState(ctx, seen.folder)
 	if evidence, stalled := q.look(seen, v.StalledAfter, int64(v.StalledLines)); stalled {
 		s.mu.Lock()
-		t := &transition{event: s.stateLocked(), run: s.run, done: make(chan struct{})}
+		t := newTransition(s.stateLocked(), s.run)
 		t.event.At = seen.now.UnixMilli()
 		t.event.Status, t.event.Evidence = api.Stalled, evidence
 		t.event.Prompt, t.event.Dialog = "", nil

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"runtime"
 	"time"
 
 	"termio/internal/agent"
@@ -18,7 +19,22 @@ type transition struct {
 	ends bool
 	// announced says that a dialog was told of before it was drawn.
 	announced bool
+	kept      chan struct{} // closed when the session has been stored as it was then, or later
+	isKept    bool          // of the outbox's goroutine
 	done      chan struct{} // closed when it has been shown; event is complete then
+}
+
+// newTransition is a transition to a state of a session in which run shows.
+func newTransition(e api.Event, run *running) *transition {
+	return &transition{event: e, run: run, kept: make(chan struct{}), done: make(chan struct{})}
+}
+
+// keep tells those who wait for it that the transition outlives this host.
+func (t *transition) keep() {
+	if !t.isKept {
+		t.isKept = true
+		close(t.kept)
+	}
 }
 
 // changedLocked acts on what a piece of evidence changed.
@@ -67,7 +83,8 @@ func (s *session) turnStateLocked() turnState {
 // closed and with a failed delivery.
 func (s *session) publishLocked(now time.Time, reason string) *transition {
 	s.h.fleet.touched(s.id)
-	t := &transition{event: s.stateLocked(), run: s.run, announced: s.machine.DialogAnnounced(), done: make(chan struct{})}
+	t := newTransition(s.stateLocked(), s.run)
+	t.announced = s.machine.DialogAnnounced()
 	t.event.At = now.UnixMilli()
 	t.event.Reason = reason
 	if s.overLocked() {
@@ -148,6 +165,7 @@ func (s *session) complete(t *transition) {
 	s.completing = true
 	s.mu.Unlock()
 	s.checkpoint()
+	t.keep()
 	complete(t)
 	s.mu.Lock()
 	s.completing = false
@@ -184,6 +202,8 @@ func (s *session) show(t *transition) {
 	if err != nil {
 		s.log.Error("event not stored", "error", err)
 	}
+	t.keep()
+	runtime.Gosched() // to the watchers, which else wait for a processor to be woken
 	s.mu.Lock()
 	for _, a := range s.clients {
 		a.sendLocked(jsonFrame(api.FrameStatus, t.event))

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,12 +90,26 @@ func (b *bus) publish(o origin, e *api.Event, store func(*api.Event) error) erro
 	default:
 		b.rows[o.id] = row{o, *e}
 	}
-	for w := range b.subs {
-		if w.wants(o.project, e) {
-			w.push(*e)
-		}
-	}
+	b.tellLocked(o.project, e)
 	return err
+}
+
+// tellLocked queues an event for those who want it. It is encoded once for all of them.
+func (b *bus) tellLocked(project int64, e *api.Event) {
+	var own, all Notice
+	for w := range b.subs {
+		n := &own
+		if w.filter.all {
+			n = &all
+		}
+		if !w.wants(project, e) {
+			continue
+		}
+		if n.Line == nil {
+			*n = w.notice(*e)
+		}
+		w.push(*n)
+	}
 }
 
 // record stores an event that everybody was told of when it could not be stored.
@@ -206,6 +221,12 @@ type watchFilter struct {
 	states  map[api.Status]bool
 }
 
+// A Notice is an event as a watch carries it.
+type Notice struct {
+	api.Event
+	Line []byte // the event as a line of JSON; other watches have the same bytes
+}
+
 // A Watch is one subscription. Its methods may be called from one goroutine
 // at a time.
 type Watch struct {
@@ -214,7 +235,7 @@ type Watch struct {
 	lost   *api.Lost
 	seq    int64       // of the last event before what is live
 	first  []api.Event // what was missed, then the snapshot: given before anything live
-	live   chan api.Event
+	live   chan Notice
 	timer  *time.Timer // Next's; kept, so that an event costs no timer
 
 	// Under bus.mu.
@@ -225,7 +246,7 @@ type Watch struct {
 // if that is not negative, then with snapshot the last word of each session,
 // then every event after that. Nothing is lost or doubled in between.
 func (b *bus) subscribe(f watchFilter, since int64, snapshot bool, projectOf func(link string) int64) (*Watch, error) {
-	w := &Watch{bus: b, filter: f, live: make(chan api.Event, watchQueue)}
+	w := &Watch{bus: b, filter: f, live: make(chan Notice, watchQueue)}
 	wants := func(e *api.Event) bool { return w.wants(projectOf(e.Link), e) }
 	asked := since
 	if since >= 0 {
@@ -314,9 +335,9 @@ func (w *Watch) wants(project int64, e *api.Event) bool {
 }
 
 // push queues an event; bus.mu is held.
-func (w *Watch) push(e api.Event) {
+func (w *Watch) push(n Notice) {
 	select {
-	case w.live <- e:
+	case w.live <- n:
 	default:
 		w.end(ErrLagged)
 	}
@@ -359,15 +380,15 @@ func (w *Watch) Pending() bool { return len(w.first) > 0 || len(w.live) > 0 }
 // Next gives the next event. After silent without one it is ErrSilent and the
 // watch goes on; zero never gives that. Any other error ends the watch:
 // ErrLagged for a reader that was too slow.
-func (w *Watch) Next(ctx context.Context, silent time.Duration) (api.Event, error) {
+func (w *Watch) Next(ctx context.Context, silent time.Duration) (Notice, error) {
 	if len(w.first) > 0 {
 		e := w.first[0]
 		w.first = w.first[1:]
-		return w.shown(e), nil
+		return w.notice(e), nil
 	}
 	select { // the common case under load, without a timer
-	case e, ok := <-w.live:
-		return w.got(e, ok)
+	case n, ok := <-w.live:
+		return w.got(n, ok)
 	default:
 	}
 	var quiet <-chan time.Time
@@ -381,29 +402,33 @@ func (w *Watch) Next(ctx context.Context, silent time.Duration) (api.Event, erro
 		quiet = w.timer.C
 	}
 	select {
-	case e, ok := <-w.live:
-		return w.got(e, ok)
+	case n, ok := <-w.live:
+		return w.got(n, ok)
 	case <-quiet:
-		return api.Event{}, ErrSilent
+		return Notice{}, ErrSilent
 	case <-ctx.Done():
-		return api.Event{}, ctx.Err()
+		return Notice{}, ctx.Err()
 	}
 }
 
-func (w *Watch) got(e api.Event, ok bool) (api.Event, error) {
+func (w *Watch) got(n Notice, ok bool) (Notice, error) {
 	if ok {
-		return w.shown(e), nil
+		return n, nil
 	}
 	w.bus.mu.Lock()
 	defer w.bus.mu.Unlock()
-	return api.Event{}, w.ended
+	return Notice{}, w.ended
 }
 
-// shown is the event as this watch carries it: the project's name stands only
-// in streams over all projects.
-func (w *Watch) shown(e api.Event) api.Event {
+// notice is an event as this watch carries it: the project's name stands only in
+// streams over all projects.
+func (w *Watch) notice(e api.Event) Notice {
 	if !w.filter.all {
 		e.Project = ""
 	}
-	return e
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic("an event cannot be encoded: " + err.Error()) // broken invariant: plain data
+	}
+	return Notice{e, append(line, '\n')}
 }

@@ -66,12 +66,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	out.sync() // the head goes out though there may be nothing to say yet
 	for out.err == nil {
-		e, err := watch.Next(r.Context(), silent)
+		n, err := watch.Next(r.Context(), silent)
 		switch {
 		case err == nil:
-			out.value(e)
+			out.line(n.Line)
 		case errors.Is(err, host.ErrSilent):
-			out.line([]byte(api.Heartbeat))
+			out.line([]byte(api.Heartbeat + "\n"))
 		default:
 			s.log.Debug("watch ended", "reason", err)
 			s.endWatch(&out, err)
@@ -164,12 +164,13 @@ func (lw *lineWriter) value(v any) {
 		lw.err = err
 		return
 	}
-	lw.line(b)
+	lw.line(append(b, '\n'))
 }
 
+// line writes a line that ends as it should. It may be another's too, and stays as it is.
 func (lw *lineWriter) line(b []byte) {
 	if lw.err == nil {
-		_, lw.err = lw.w.Write(append(b, '\n'))
+		_, lw.err = lw.w.Write(b)
 	}
 }
 

@@ -148,12 +148,24 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// build builds the programs, as they are published, with the version of their source.
-func build(ctx context.Context, f *flags, dir string) error {
+// build builds the programs, as they are published, with the version of their source;
+// what is measured only where no other program is named.
+func build(ctx context.Context, f *flags, dir string) (err error) {
+	if f.Bench, err = os.Executable(); err != nil {
+		return err
+	}
+	if f.termio != "" {
+		if f.Termio, err = filepath.Abs(f.termio); err != nil {
+			return err
+		}
+	}
 	for _, b := range []struct {
 		path *string
 		of   string
 	}{{&f.Termio, "termio/cmd/termio"}, {&f.Bare, "termio/bench/cmd/bare"}, {&f.Post, "termio/bench/cmd/post"}} {
+		if *b.path != "" {
+			continue
+		}
 		*b.path = filepath.Join(dir, filepath.Base(b.of))
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", *b.path, b.of)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -162,14 +174,7 @@ func build(ctx context.Context, f *flags, dir string) error {
 			return fmt.Errorf("build %s: %w", b.of, err)
 		}
 	}
-	var err error
-	if f.termio != "" {
-		if f.Termio, err = filepath.Abs(f.termio); err != nil {
-			return err
-		}
-	}
-	f.Bench, err = os.Executable()
-	return err
+	return nil
 }
 
 // write writes a report to a file, if one is wanted.
