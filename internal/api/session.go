@@ -18,18 +18,20 @@ type SessionInfo struct {
 	Project     string `json:"project,omitempty"`      // only in lists over all projects
 	ProjectRoot string `json:"project_root,omitempty"` // as Project: its folder
 
-	AgentID      string  `json:"agent_id,omitempty"`      // the manifest's id
-	Wire         string  `json:"wire,omitempty"`          // the manifest's short token
-	Conversation string  `json:"conversation,omitempty"`  // the bound conversation's id
-	Dialog       *Dialog `json:"dialog,omitempty"`        // the open dialog as data
-	Since        int64   `json:"since,omitempty"`         // when the status began, unix milliseconds
-	Seen         bool    `json:"seen,omitempty"`          // a person has looked since the turn ended
-	PID          int     `json:"pid,omitempty"`           // leader of the terminal's process session
-	Folder       string  `json:"folder,omitempty"`        // where it was started
-	Worktree     string  `json:"worktree,omitempty"`      // its own worktree, if it has one
-	ExitCode     *int    `json:"exit_code,omitempty"`     // of a closed session's last process
-	SpawnedBy    string  `json:"spawned_by,omitempty"`    // link of the session that spawned it
-	LastActivity int64   `json:"last_activity,omitempty"` // last output, unix milliseconds
+	AgentID      string  `json:"agent_id,omitempty"`     // the manifest's id
+	Wire         string  `json:"wire,omitempty"`         // the manifest's short token
+	Conversation string  `json:"conversation,omitempty"` // the bound conversation's id
+	Dialog       *Dialog `json:"dialog,omitempty"`       // the open dialog as data
+	// Earlier are the conversations it had before, oldest first: spawn's Resume goes on with one.
+	Earlier      []string `json:"earlier_conversations,omitempty"`
+	Since        int64    `json:"since,omitempty"`         // when the status began, unix milliseconds
+	Seen         bool     `json:"seen,omitempty"`          // a person has looked since the turn ended
+	PID          int      `json:"pid,omitempty"`           // leader of the terminal's process session
+	Folder       string   `json:"folder,omitempty"`        // where it was started
+	Worktree     string   `json:"worktree,omitempty"`      // its own worktree, if it has one
+	ExitCode     *int     `json:"exit_code,omitempty"`     // of a closed session's last process
+	SpawnedBy    string   `json:"spawned_by,omitempty"`    // link of the session that spawned it
+	LastActivity int64    `json:"last_activity,omitempty"` // last output, unix milliseconds
 }
 
 // DialogKind says what a dialog asks for. Permission, trust and login are

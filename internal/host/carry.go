@@ -24,8 +24,10 @@ type carry struct {
 	OwnDraft bool      `json:"own_draft,omitempty"` // what stands in the composer was typed by a send without Return
 	Closing  string    `json:"closing,omitempty"`   // why the session is being closed
 	Trouble  string    `json:"trouble,omitempty"`
-	Behind   int       `json:"behind,omitempty"` // texts that went in behind the running turn
-	Tidied   []int64   `json:"tidied,omitempty"` // where in the output the modes of a dead program were taken back
+	Resuming string    `json:"resuming,omitempty"`  // conversation that the agent was started to go on with
+	Failed   string    `json:"unresumed,omitempty"` // that this failed
+	Behind   int       `json:"behind,omitempty"`    // texts that went in behind the running turn
+	Tidied   []int64   `json:"tidied,omitempty"`    // where in the output the modes of a dead program were taken back
 
 	Transcript carriedTranscript   `json:"transcript,omitzero"`
 	Last       *api.Event          `json:"last,omitempty"` // what watchers were told last
@@ -51,6 +53,7 @@ type carriedTransition struct {
 func (s *session) carryLocked() []byte {
 	c := carry{
 		Position: s.seq, LastOut: s.lastOut, Ready: s.run.isReady, Leaving: s.run.leaving, OwnDraft: s.ownDraft, Closing: s.closing, Trouble: s.trouble, Behind: s.behind, Tidied: s.tidied,
+		Resuming: s.resuming, Failed: s.unresumed,
 		Transcript: s.tailed, Last: s.last,
 	}
 	for _, t := range s.outbox {
@@ -106,6 +109,7 @@ func (s *session) checkpoint() {
 func (s *session) takeCarriedLocked(c carry) {
 	s.ownDraft, s.closing, s.trouble, s.last, s.behind = c.OwnDraft, c.Closing, c.Trouble, c.Last, c.Behind
 	s.run.leaving, s.tidied = c.Leaving, c.Tidied
+	s.resuming, s.unresumed = c.Resuming, c.Failed
 	if !c.LastOut.IsZero() {
 		s.lastOut = c.LastOut
 	}

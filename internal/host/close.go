@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"termio/internal/agent"
@@ -163,6 +164,7 @@ func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error)
 	if err := h.awaitEnded(ctx, rec.ID); err != nil {
 		return nil, err
 	}
+	was := rec
 	resumed, fresh, err := h.decideResume(&rec, man)
 	if err != nil {
 		return nil, err
@@ -170,7 +172,7 @@ func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error)
 	r := h.newRequest(c.Request, rec.ID, "", requestState{Verb: verbResume, Phase: phaseOver, Resumed: resumed, Fresh: fresh})
 	if err := h.restart(ctx, launch{
 		rec: rec, man: man, project: project, resume: resumed, size: sizeOf(rec.Cols, rec.Rows), req: r,
-	}); err != nil {
+	}, was); err != nil {
 		return nil, err
 	}
 	return r.answer(ctx)
@@ -195,7 +197,7 @@ func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, f
 		return false, false, api.NewError(api.StartFailed, "its conversation cannot be looked up now: "+d.Why)
 	case agent.VerdictMissing:
 		if rec.Conversation != "" {
-			rec.ConversationPast = append(rec.ConversationPast, rec.Conversation)
+			rec.ConversationPast = append(slices.Clone(rec.ConversationPast), rec.Conversation)
 		}
 		rec.Conversation, rec.Prompted, rec.Transcript = "", false, ""
 	}
@@ -205,10 +207,9 @@ func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, f
 	return false, true, nil
 }
 
-// restart brings a record that was closed to life again. After an error it is as
-// closed as before.
-func (h *Host) restart(ctx context.Context, l launch) error {
-	was := l.rec.Closing
+// restart brings a record that was closed to life again. After an error it is as it was
+// before: closed, and with the same conversation.
+func (h *Host) restart(ctx context.Context, l launch, was store.Session) error {
 	plan, err := h.plan(ctx, &l.rec, l.man, l.resume, "")
 	if err != nil {
 		return err
@@ -224,10 +225,12 @@ func (h *Host) restart(ctx context.Context, l launch) error {
 	}
 	h.late.remove(l.rec.ID)
 	s := h.newSession(l.rec, l.man, l.project)
+	if l.resume {
+		s.resuming = l.rec.Conversation
+	}
 	if err := h.startIn(ctx, s, plan, l.size); err != nil {
 		s.cancel()
-		l.rec.Closing = was
-		if perr := h.store.PutSession(l.rec); perr != nil {
+		if perr := h.store.PutSession(was); perr != nil {
 			h.log.Error("session not closed again", "session", l.rec.ID, "error", perr)
 		}
 		l.req.done(true, true)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"termio/internal/agent"
@@ -55,6 +56,9 @@ func (h *Host) begin(ctx context.Context, l launch) error {
 		return err
 	}
 	s := h.newSession(l.rec, l.man, l.project)
+	if l.resume {
+		s.resuming = l.rec.Conversation
+	}
 	run := s.run // what follows it, should it end at once, must not get the text
 	if err := h.startIn(ctx, s, plan, l.size); err != nil {
 		s.cancel()
@@ -296,8 +300,8 @@ func exitReason(m *agent.Manifest, e keeper.Exit) string {
 // with what the agent left on the screen above. A host that leaves meanwhile goes on
 // with it: a start that is given up would take the whole session along.
 func (s *session) shellInstead(e keeper.Exit) {
+	reason := s.keepUnresumed(e)
 	s.mu.Lock()
-	reason := exitReason(s.run.man, e)
 	cols, rows := s.screen.Size()
 	s.mu.Unlock()
 	ctx := context.WithoutCancel(s.ctx)
@@ -318,6 +322,35 @@ func (s *session) shellInstead(e keeper.Exit) {
 	if !s.shellTook(shell, s.term.Proc(), reason) { // a close was asked for meanwhile
 		s.endProcesses(s.h.ctx)
 	}
+}
+
+// keepUnresumed says how an agent ended. One that was started to go on with a conversation,
+// and failed before it took a prompt, has not gone on with it, as on a disk that was too slow:
+// the session keeps the conversation, whatever the agent began in its place, and tells how to
+// try again.
+func (s *session) keepUnresumed(e keeper.Exit) (reason string) {
+	s.mu.Lock()
+	man, kept := s.run.man, s.resuming
+	s.resuming = ""
+	s.mu.Unlock()
+	reason = exitReason(man, e)
+	if kept == "" || e.Code == 0 && e.Signal == 0 {
+		return reason
+	}
+	reason += fmt.Sprintf(" before it went on with its conversation, which is kept: termio sessions close %s, then resume %[1]s, tries again", s.id.Short())
+	err := s.save(func(rec *store.Session) {
+		if rec.Conversation != kept && !rec.Prompted {
+			rec.ConversationPast = append(slices.Clone(rec.ConversationPast), rec.Conversation)
+			rec.Conversation, rec.Prompted, rec.Transcript = kept, true, ""
+		}
+	})
+	if err != nil {
+		s.log.Error("conversation not kept", "error", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unresumed = reason
+	return reason
 }
 
 // shellTook notes that a shell has taken an agent's place, and reports whether it stays:
@@ -396,6 +429,9 @@ func (s *session) promote(r *running, m *agent.Manifest, p pty.Proc) {
 		return
 	}
 	if err := s.save(func(rec *store.Session) {
+		if old := rec.Conversation; old != "" && !slices.Contains(rec.ConversationPast, old) {
+			rec.ConversationPast = append(slices.Clone(rec.ConversationPast), old)
+		}
 		rec.AgentID, rec.Conversation, rec.Transcript, rec.Prompted = m.ID, "", "", false
 		rec.ConfigEnv = map[string]string{}
 	}); err != nil {

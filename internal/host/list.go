@@ -53,7 +53,7 @@ func (s *session) info(now time.Time, withProject bool) api.SessionInfo {
 	i := api.SessionInfo{
 		Link: s.id.Link(), ID: s.id.Short(), Title: s.titleLocked(), Agent: man.Name,
 		Status: s.machine.Status(), Description: s.descriptionLocked(now), Transcript: s.rec.Transcript, Cwd: s.cwd,
-		Background: s.machine.Background(), AgentID: man.ID, Wire: man.Token(), Conversation: s.rec.Conversation,
+		Background: s.machine.Background(), AgentID: man.ID, Wire: man.Token(), Conversation: s.rec.Conversation, Earlier: s.rec.ConversationPast,
 		Since: s.machine.Since().UnixMilli(), Seen: s.seen, PID: s.leader.PID, Folder: s.rec.Folder, Worktree: s.rec.Worktree,
 		LastActivity: s.lastOut.UnixMilli(),
 	}
@@ -76,8 +76,10 @@ func (s *session) info(now time.Time, withProject bool) api.SessionInfo {
 // descriptionLocked says in a few words what the session is doing.
 func (s *session) descriptionLocked(now time.Time) string {
 	text := s.machine.Description(now)
-	if s.trouble != "" {
-		text += "; " + s.trouble
+	for _, more := range []string{s.unresumed, s.trouble} {
+		if more != "" {
+			text += "; " + more
+		}
 	}
 	return text
 }
@@ -97,7 +99,7 @@ func (h *Host) endedInfo(r store.Session, now time.Time) api.SessionInfo {
 	i := api.SessionInfo{
 		Link: r.ID.Link(), ID: r.ID.Short(), Title: h.recordTitle(r), Agent: r.AgentID, AgentID: r.AgentID,
 		Status: api.Closed, Description: closedFor(r, now),
-		Transcript: r.Transcript, Cwd: r.Cwd, Reason: r.Reason, Conversation: r.Conversation, Since: r.ClosedAt.UnixMilli(),
+		Transcript: r.Transcript, Cwd: r.Cwd, Reason: r.Reason, Conversation: r.Conversation, Earlier: r.ConversationPast, Since: r.ClosedAt.UnixMilli(),
 		Folder: r.Folder, Worktree: r.Worktree, ExitCode: r.ExitCode,
 	}
 	if m, ok := h.catalogue().Find(r.AgentID); ok {

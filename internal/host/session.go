@@ -61,6 +61,8 @@ type session struct {
 	passedOn  time.Time // when a notification of the program was last passed on
 	seen      bool      // a person has looked since the turn ended
 	trouble   string
+	resuming  string    // conversation that the agent was started to go on with, until it takes a prompt
+	unresumed string    // that this failed, and what to do about it
 	pressed   taken     // what was known when Return was last pressed for a text
 	pressedAt time.Time // when
 	told      told      // what the agent said last that it took

@@ -44,7 +44,7 @@ func (s *session) changedLocked(c agent.Change, now time.Time) {
 		s.wakeAtLocked(at)
 	}
 	if c.TurnStarted || c.Prompted {
-		s.trouble, s.ownDraft = "", false
+		s.trouble, s.resuming, s.unresumed, s.ownDraft = "", "", "", false
 		for _, w := range s.waiters {
 			w.movement()
 		}
