@@ -481,7 +481,7 @@ func (mc *Machine) corrected(level Channel, lw *word, bw *word) verdict {
 		v.status = api.Done
 		switch {
 		case !mc.s.TurnOpen:
-			v.status = mc.s.Status
+			v.status = mc.rested()
 		case level == ChannelComposer: // one drawing may lack its mark
 			v.hold = lw.Since.Add(restSettle)
 		}
@@ -525,13 +525,22 @@ func (mc *Machine) activity(now time.Time) verdict {
 	case !now.Before(quiet):
 		v := verdict{status: api.Done, won: ChannelActivity, why: "no more output"}
 		if !mc.s.TurnOpen {
-			v.status = mc.s.Status
+			v.status = mc.rested()
 		}
 		return v
 	case mc.s.TurnOpen || w.At.Sub(mc.s.ActiveFrom) >= activityStart:
 		return verdict{status: api.Working, won: ChannelActivity, why: "its output goes on", from: mc.s.ActiveFrom, again: quiet}
 	}
-	return verdict{status: mc.s.Status, won: ChannelActivity, why: "too little output to tell"}
+	return verdict{status: mc.rested(), won: ChannelActivity, why: "too little output to tell"}
+}
+
+// rested is the status that goes on where nothing new is told: a dialog that was open
+// outside of any turn, such as one at the start, has left by then.
+func (mc *Machine) rested() api.Status {
+	if mc.s.Status == api.NeedsYou && !mc.s.TurnOpen {
+		return api.Idle
+	}
+	return mc.s.Status
 }
 
 // earlier is the sooner of two times that are set and still to come.

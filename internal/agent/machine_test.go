@@ -550,6 +550,26 @@ var stories = []tale{
 		},
 	},
 	{
+		name: "a dialog before any turn, and titles that tell of turns alone", manifest: head + `"titleStatus":{"working":["^\\*"]},` + dialogsPart + `}`, turns: 1,
+		steps: []seen{
+			{0, titleOf("x"), api.Idle, 0},
+			{1, screenOf("Trust?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
+			{2, screenOf("> "), api.Idle, 0},
+			{3, titleOf("* x"), api.Working, 0},
+			{4, titleOf("x"), api.Done, 0},
+			{5, screenOf("Trust?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
+			{6, screenOf("> "), api.Idle, 0},
+		},
+	},
+	{
+		name: "a dialog before any turn, and output alone", manifest: head + dialogsPart + `}`, turns: 0,
+		steps: []seen{
+			{0, outputOf(), api.Idle, 0},
+			{1, screenOf("Trust?", "❯ 1. Yes", "  2. No", "esc to cancel"), api.NeedsYou, 0},
+			{2, screenOf("> "), api.Idle, 0},
+		},
+	},
+	{
 		name: "a plain shell", manifest: "terminal", turns: 1,
 		steps: []seen{
 			{1, outputOf(), api.Idle, 0},
