@@ -163,6 +163,21 @@ func TestComposer(t *testing.T) {
 	}
 }
 
+// TestComposerBlankRow: a blank row of a draft has lost its indentation, as every row's end
+// is trimmed, and belongs to the composer all the same.
+func TestComposerBlankRow(t *testing.T) {
+	for id, rows := range map[string][]string{
+		"gemini":   {strings.Repeat("▄", 20), " > one", "", "   two", "", strings.Repeat("▀", 20), " ~/shop"},
+		"qwen":     {strings.Repeat("─", 20), "> one", "", "  two", "", strings.Repeat("─", 20), "  ? for shortcuts"},
+		"opencode": {"  ┃", "  ┃  one", "  ┃", "  ┃  two", "  ┃", "  ┃  Build · Fake Model", "  ╹"},
+		"copilot":  {"╻" + strings.Repeat("▄", 20), "┃ one", "┃", "┃ two", "┃", "╹" + strings.Repeat("▀", 20), " shift+tab"},
+	} {
+		if c := builtin(t, id).Composer(ScreenView{Rows: rows, CursorY: -1}); c.Draft != "one\n\ntwo" {
+			t.Errorf("%s: %+v", id, c)
+		}
+	}
+}
+
 func TestReady(t *testing.T) {
 	bare := mustParse(t, head+`"hooks":{"file":"~/f","events":[{"on":"Start","state":"idle"}]},
 		"statusFile":{"path":"~/{pid}","state":"s","values":{}},"ready":{"hook":"Start","title":["^ready"],"screen":["^> $"],"program":"idle","file":"done"}}`)
