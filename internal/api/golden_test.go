@@ -48,7 +48,7 @@ var goldens = []struct {
 		Description: "waiting for you: Run this command? · 2m", Transcript: testFile, Cwd: "/home/ada/app", Prompt: "Run this command?\n1. Yes\n2. No",
 		Background: 1, Reason: "closed", Project: "app", ProjectRoot: "/home/ada/app", AgentID: "claudeCode", Wire: "claude", Conversation: "7f0c", Earlier: []string{"2b91"}, Dialog: testDialog,
 		Since: 1_767_225_600_000, Seen: true, PID: 4711, Folder: "/home/ada/app", Worktree: "/home/ada/.termio/worktrees/app/fix",
-		ExitCode: new(0), SpawnedBy: testLink, LastActivity: 1_767_225_601_000,
+		ExitCode: new(0), SpawnedBy: testLink, LastActivity: 1_767_225_601_000, Created: 1_767_225_000_000,
 	}}}},
 	{"list-bare-v1", ListReply{OKHead(), "app", []SessionInfo{{
 		Link: testLink, ID: testID.Short(), Title: "zsh", Agent: "Terminal", Status: Idle, Description: "idle · 3s",

@@ -32,6 +32,7 @@ type SessionInfo struct {
 	ExitCode     *int     `json:"exit_code,omitempty"`     // of a closed session's last process
 	SpawnedBy    string   `json:"spawned_by,omitempty"`    // link of the session that spawned it
 	LastActivity int64    `json:"last_activity,omitempty"` // last output, unix milliseconds
+	Created      int64    `json:"created,omitempty"`       // when it was begun, unix milliseconds
 }
 
 // DialogKind says what a dialog asks for. Permission, trust and login are

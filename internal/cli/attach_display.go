@@ -187,3 +187,11 @@ func (d *display) write(p []byte) error {
 	}
 	return nil
 }
+
+// poke leaves a value in a channel of size 1.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"termio/internal/api"
 	"termio/internal/client"
@@ -34,6 +31,9 @@ const sequenceWithin = 50 * time.Millisecond
 // replaced is back before that.
 const noticeAfter = 700 * time.Millisecond
 
+// sitCommand is the word for the second process of an attach.
+const sitCommand = "sit"
+
 // sit is the second process of an attach: it passes bytes between the terminal and
 // the session until one of them, or the person, has had enough.
 func (a *App) sit(ctx context.Context, target string, key detachKey) error {
@@ -45,7 +45,7 @@ func (a *App) sit(ctx context.Context, target string, key detachKey) error {
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTOU)
 	ctx, end := context.WithCancelCause(ctx)
 	s := &sitting{
-		app: a, end: end, key: key, posts: newPosts(),
+		app: a, end: end, key: key, posts: client.NewOutbox(),
 		terminal: &outerTerminal{in: a.In, out: a.Out, saved: guard.saved},
 	}
 	s.display = newDisplay(a.Out, s.terminal.size, !a.colours(a.Out))
@@ -65,49 +65,12 @@ func (a *App) sit(ctx context.Context, target string, key detachKey) error {
 	return err
 }
 
-// guardLink is the second process's end of the pipes.
-type guardLink struct {
-	to, from *os.File
-	saved    unix.Termios
-}
-
-// openGuard takes the guard's pipes, and what it says first.
-func (a *App) openGuard() (*guardLink, error) {
-	for _, fd := range []int{toGuardFD, fromGuardFD} {
-		// A daemon that is started from here must not have them, or the guard would
-		// wait for its end.
-		unix.CloseOnExec(fd)
-	}
-	if err := unix.SetNonblock(fromGuardFD, true); err != nil { // so that a read of it can be ended
-		return nil, fmt.Errorf("open the guard's pipe: %w", err)
-	}
-	g := &guardLink{to: os.NewFile(toGuardFD, "to guard"), from: os.NewFile(fromGuardFD, "from guard")}
-	if err := binary.Read(g.from, binary.NativeEndian, &g.saved); err != nil {
-		return nil, fmt.Errorf("read the terminal's modes from the guard: %w", err)
-	}
-	return g, nil
-}
-
-// say tells the guard a line; false if it is gone.
-func (g *guardLink) say(line string) bool {
-	_, err := fmt.Fprintln(g.to, line)
-	return err == nil
-}
-
-// await waits for the guard's end, or for close.
-func (g *guardLink) await() {
-	var b [1]byte
-	_, _ = g.from.Read(b[:])
-}
-
-func (g *guardLink) close() { _, _ = g.to.Close(), g.from.Close() }
-
 // sitting is one attach.
 type sitting struct {
 	app      *App
 	terminal *outerTerminal
 	display  *display
-	posts    *posts
+	posts    *client.Outbox
 	key      detachKey
 	end      context.CancelCauseFunc
 
@@ -203,11 +166,11 @@ func (s *sitting) run(ctx context.Context, at *client.Attach) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.end(s.output(at)) })
 	wg.Go(func() { s.end(s.input(ctx, stopInput)) })
-	wg.Go(func() { s.endBy(s.posts.send(ctx, at)) })
+	wg.Go(func() { s.endBy(s.posts.Send(ctx, at)) })
 	wg.Go(func() { s.endBy(s.display.run(ctx)) })
 	<-ctx.Done()
 	if errors.Is(context.Cause(ctx), errDetach) {
-		s.posts.flush()
+		s.posts.Flush()
 	}
 	_ = at.Close()
 	_ = wake.Close()
@@ -236,7 +199,7 @@ func (s *sitting) watchSignals(ctx context.Context, signals <-chan os.Signal) {
 				s.end(errSignalled)
 				return
 			}
-			s.posts.resized(s.terminal.size())
+			s.posts.Resize(s.terminal.size())
 		case <-ctx.Done():
 			return
 		}
@@ -307,7 +270,7 @@ func (s *sitting) backAgain(payload []byte) {
 	}
 	s.display.sized(api.AttachSize{Cols: h.Cols, Rows: h.Rows})
 	if s.leads && !h.Leader {
-		s.posts.leads()
+		s.posts.Lead()
 	}
 	s.leads = s.leads || h.Leader
 }
@@ -320,43 +283,28 @@ func (e ended) Error() string { return e.Reason }
 // input reads what the person types until stop has an end.
 func (s *sitting) input(ctx context.Context, stop *os.File) error {
 	d := detacher{key: s.key}
-	in, stopFd := int(s.terminal.in.Fd()), int(stop.Fd())
+	stopFd := int(stop.Fd())
 	buf := make([]byte, 32<<10)
 	out := make([]byte, 0, len(buf)+maxSeq)
 	for {
-		// Reading waits for either: a read of a terminal is not to be
-		// interrupted otherwise without changing it for the shell as well.
-		var set unix.FdSet
-		set.Set(in)
-		set.Set(stopFd)
-		var patience *unix.Timeval
+		patience := time.Duration(0)
 		if d.pending() {
-			within := unix.NsecToTimeval(sequenceWithin.Nanoseconds())
-			patience = &within
+			patience = sequenceWithin
 		}
-		ready, err := unix.Select(max(in, stopFd)+1, &set, nil, nil, patience)
+		n, err := s.terminal.read(buf, patience, stopFd)
 		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return fmt.Errorf("wait for input: %w", err)
-		case ready == 0:
-			s.posts.typed(ctx, d.release(out[:0]))
-			continue
-		case set.IsSet(stopFd):
+		case errors.Is(err, errStopReading):
 			return nil
-		}
-		n, err := unix.Read(in, buf)
-		switch {
-		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+		case err != nil:
+			return err
+		case n == 0:
+			s.posts.Type(ctx, d.release(out[:0]))
 			continue
-		case err != nil || n == 0:
-			return errHungUp
 		}
 		var detach bool
 		out, detach = d.scan(out[:0], buf[:n])
 		if len(out) > 0 {
-			s.posts.typed(ctx, out)
+			s.posts.Type(ctx, out)
 		}
 		if detach {
 			return errDetach

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"termio/internal/api"
+	"termio/internal/tui"
 	"termio/internal/vt"
 )
 
@@ -21,6 +22,7 @@ const settleWithin = 500 * time.Millisecond
 type outerTerminal struct {
 	in, out *os.File
 	saved   unix.Termios // as the shell had it
+	screen  bool         // what is shown is drawn on the alternate screen, by the interface
 }
 
 // openTerminal remembers how the terminal is.
@@ -83,6 +85,10 @@ func (t *outerTerminal) inFront() bool {
 // history: a session's picture clears the screen.
 func (t *outerTerminal) takeOver() {
 	b := vt.AppendOuterEnter(nil)
+	if t.screen { // its own screen
+		_, _ = t.out.Write(b)
+		return
+	}
 	b = append(b, "\x1b[999;1H"...)
 	b = append(b, bytes.Repeat([]byte("\n"), t.size().Rows)...)
 	_, _ = t.out.Write(b)
@@ -92,11 +98,11 @@ func (t *outerTerminal) takeOver() {
 // shown on it. Errors mean that it is gone.
 func (t *outerTerminal) giveBack(drawn bool) {
 	if drawn {
-		_, _ = t.out.Write(leaving())
+		_, _ = t.out.Write(t.leaving())
 		t.settle()
 	}
 	_ = t.set(t.saved)
-	if drawn {
+	if drawn && !t.screen {
 		_, _ = t.out.Write([]byte("\n"))
 	}
 }
@@ -108,12 +114,57 @@ func (t *outerTerminal) giveBackLate(drawn bool) {
 		_ = t.set(t.saved)
 	}
 	if drawn {
-		_, _ = t.out.Write(append(leaving(), '\n'))
+		_, _ = t.out.Write(append(t.leaving(), '\n'))
 	}
 }
 
-// leaving ends what was drawn: the cursor is at the start of the last row.
-func leaving() []byte { return append(vt.AppendOuterLeave(nil), "\x1b[999;1H"...) }
+// leaving ends what was drawn: the cursor is at the start of the last row, or on the
+// main screen where it was.
+func (t *outerTerminal) leaving() []byte {
+	if t.screen {
+		return tui.AppendLeave(nil)
+	}
+	return append(vt.AppendOuterLeave(nil), "\x1b[999;1H"...)
+}
+
+// errStopReading ends a wait for input.
+var errStopReading = errors.New("reading was ended")
+
+// read reads what is typed. It waits as long as patience, if that is not 0, and then
+// gives nothing. Something to be read on stop, or its end, ends it: a read of a terminal
+// is not to be interrupted otherwise without changing it for the shell as well.
+func (t *outerTerminal) read(buf []byte, patience time.Duration, stop int) (int, error) {
+	in := int(t.in.Fd())
+	for {
+		var set unix.FdSet
+		set.Set(in)
+		set.Set(stop)
+		var within *unix.Timeval
+		if patience > 0 {
+			tv := unix.NsecToTimeval(patience.Nanoseconds())
+			within = &tv
+		}
+		ready, err := unix.Select(max(in, stop)+1, &set, nil, nil, within)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("wait for input: %w", err)
+		case ready == 0:
+			return 0, nil
+		case set.IsSet(stop):
+			return 0, errStopReading
+		}
+		n, err := unix.Read(in, buf)
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+			continue
+		case err != nil || n == 0:
+			return 0, errHungUp
+		}
+		return n, nil
+	}
+}
 
 // settle takes in what the terminal has sent until it says that it has the end of the
 // attach: reports of a mouse that moved, the release of the key that left. The shell

@@ -32,6 +32,7 @@ func (a *App) branches() []branch {
 		{"sessions", "work", a.sessionsCmd},
 		{"attach", "work", a.attachCmd},
 		{sitCommand, "work", a.sitCmd},
+		{faceCommand, "work", a.faceCmd},
 		{"notify", "work", a.notifyCmd},
 		{"demo", "work", a.demoCmd},
 		{"agents", "agents", a.agentsCmd},
@@ -57,7 +58,7 @@ func (a *App) rootCmd(args []string) *cobra.Command {
 		Long: `termio keeps agents and commands running in real terminals, each a session that
 you, your scripts and other agents can read, write, wait for and watch.
 
-  termio                          open this folder as a project
+  termio                          open this folder in the interface: who works, who is done, who needs you
   termio sessions spawn "…"       start an agent on a prompt
   termio sessions list            who is here, and what they are doing
   termio attach <session>         sit down at its terminal`,
@@ -153,6 +154,9 @@ func (a *App) open(cmd *cobra.Command, args []string) error {
 		if !strings.HasPrefix(what, api.LinkPrefix) {
 			return api.NewError(api.NotFound, fmt.Sprintf("%s is no link of a session; those look like %s<id>", what, api.LinkPrefix))
 		}
+		if a.showsInterface() {
+			return a.show(what)
+		}
 		return a.openProject(cmd, api.OpenRequest{Link: what})
 	}
 	root, err := folder(what)
@@ -171,6 +175,9 @@ func (a *App) openProject(cmd *cobra.Command, req api.OpenRequest) error {
 	v, err := c.Open(cmd.Context(), req)
 	if err != nil {
 		return err
+	}
+	if a.showsInterface() {
+		return a.show(v.Root)
 	}
 	a.print(v, func(w io.Writer) {
 		switch {

@@ -55,7 +55,7 @@ func (s *session) info(now time.Time, withProject bool) api.SessionInfo {
 		Status: s.machine.Status(), Description: s.descriptionLocked(now), Transcript: s.rec.Transcript, Cwd: s.cwd,
 		Background: s.machine.Background(), AgentID: man.ID, Wire: man.Token(), Conversation: s.rec.Conversation, Earlier: s.rec.ConversationPast,
 		Since: s.machine.Since().UnixMilli(), Seen: s.seen, PID: s.leader.PID, Folder: s.rec.Folder, Worktree: s.rec.Worktree,
-		LastActivity: s.lastOut.UnixMilli(),
+		LastActivity: s.lastOut.UnixMilli(), Created: s.created.UnixMilli(),
 	}
 	if withProject {
 		i.Project, i.ProjectRoot = s.project.Name, s.project.Root
@@ -100,7 +100,7 @@ func (h *Host) endedInfo(r store.Session, now time.Time) api.SessionInfo {
 		Link: r.ID.Link(), ID: r.ID.Short(), Title: h.recordTitle(r), Agent: r.AgentID, AgentID: r.AgentID,
 		Status: api.Closed, Description: closedFor(r, now),
 		Transcript: r.Transcript, Cwd: r.Cwd, Reason: r.Reason, Conversation: r.Conversation, Earlier: r.ConversationPast, Since: r.ClosedAt.UnixMilli(),
-		Folder: r.Folder, Worktree: r.Worktree, ExitCode: r.ExitCode,
+		Folder: r.Folder, Worktree: r.Worktree, ExitCode: r.ExitCode, Created: r.CreatedAt.UnixMilli(),
 	}
 	if m, ok := h.catalogue().Find(r.AgentID); ok {
 		i.Agent, i.Wire = m.Name, m.Token()
