@@ -268,7 +268,7 @@ func TestAttachAnswersOnce(t *testing.T) {
 	for _, c := range []byte(queries) {
 		octal += fmt.Sprintf(`\%03o`, c)
 	}
-	probe := p.probeAfter(t, "head -c1 >/dev/null; printf '"+octal+"'")
+	probe := p.probeAfter(t, "head -c1 >/dev/null; printf '"+octal+"all asked'")
 	var terminals []*outer
 	for range 2 {
 		o := p.attach(pty.Size{Cols: 100, Rows: 30}, probe.link)
@@ -281,7 +281,8 @@ func TestAttachAnswersOnce(t *testing.T) {
 	terminals[0].Types("x")
 	probe.reads("here" + want)
 	for i, o := range terminals {
-		o.Types(fmt.Sprint("typed", i)) // behind whatever else it had to say
+		o.Shows("all asked")
+		o.Types(fmt.Sprint("typed", i)) // behind what it has answered, had it been asked
 		probe.reads(fmt.Sprint("typed", i))
 		o.Types("\x1c")
 		o.ends()

@@ -37,6 +37,7 @@ type settings struct {
 	busy               string
 	interrupts         int
 	restore            bool
+	restoreDelay       time.Duration
 	startDialogs       []string
 	startDelay, deaf   time.Duration
 	deafKeys           string
@@ -86,6 +87,7 @@ var switches = sync.OnceValue(func() []toggle {
 		word("busy", "queue merge steer drop", "what text sent during a turn becomes", func(s *settings) *string { return &s.busy }),
 		number("interrupts", "1", "how often Esc must come to interrupt a turn", func(s *settings) *int { return &s.interrupts }),
 		onOff("restore", "off", "an interrupt before any output gives the prompt back to the composer", func(s *settings) *bool { return &s.restore }),
+		millis("restore-delay", "0ms", "and it is there so long after the agent said that it is idle", func(s *settings) *time.Duration { return &s.restoreDelay }),
 		list("start", "dialogs at the start: trust, login, hooks", func(s *settings) *[]string { return &s.startDialogs }, "trust", "login", "hooks"),
 		millis("start-delay", "0ms", "they come so long after the composer", func(s *settings) *time.Duration { return &s.startDelay }),
 		millis("deaf", "300ms", "a new dialog ignores keys for so long", func(s *settings) *time.Duration { return &s.deaf }),

@@ -111,8 +111,13 @@ func (a *agent) ended(t *turn) {
 
 // interrupted shows and records an interruption.
 func (a *agent) interrupted(t *turn) {
-	if a.set.restore && !t.shown && !t.denied && a.composer.value == "" {
-		a.composer.set(t.prompt.text)
+	if a.set.restore && !t.shown && !t.denied {
+		back := func() { a.composer.set(t.prompt.text + a.composer.value) } // in front of what has come meanwhile
+		if a.set.restoreDelay == 0 {
+			back()
+		} else {
+			a.after(a.ctx, a.set.restoreDelay, back)
+		}
 	}
 	a.sayUnder("Interrupted · What should I do instead?")
 	text := "[Request interrupted by user]"

@@ -25,6 +25,7 @@ const (
 	takePatience     = 3 * time.Second        // for a paste to show in the composer before Return is pressed
 	shownPatience    = time.Second            // for the screen to show what was typed
 	shownStill       = 100 * time.Millisecond // it has shown it when it rests this long
+	backPatience     = 500 * time.Millisecond // for an interrupted prompt to come back into the composer
 	answerPatience   = 2 * time.Second        // for a dialog to close
 	busyPatience     = 10 * time.Second       // a send that waits for its turn longer is answered with queued
 	lagPatience      = 30 * time.Second       // for an agent that is behind to show what was typed
@@ -69,6 +70,7 @@ type delivery struct {
 	turn    <-chan struct{} // closed when it is this text's turn
 	drafted bool            // the text was seen in the composer
 	draft   string          // what the composer showed of it when Return was due
+	alone   bool            // nothing else was in the composer when it was typed
 	stands  bool            // it stands in the composer: a dialog kept its Return back
 	before  taken
 }
@@ -369,9 +371,35 @@ func (d *delivery) standing(ctx context.Context) (bool, error) {
 	return false, api.NewError(api.PromptStalled, "the text was typed and a dialog opened before its Return; now something else is in the composer with it")
 }
 
+// behind reports whether a draft is a text behind something else: the agent has put that
+// into its composer while the text was on its way. What an agent shows in the place of a
+// long text, or a part of it, is not.
+func behind(text, draft string) bool {
+	text, draft = squeeze(text), squeeze(draft)
+	head := text[:min(len(text), behindMost)]
+	return head != "" && !strings.Contains(text, draft) && strings.Index(draft, head) > 0
+}
+
+// cameBackLocked reports whether a draft is not the text but the one before it, which an
+// agent that was interrupted has put back.
+func (d *delivery) cameBackLocked(draft string) bool {
+	return d.alone && partOf(d.s.sent, draft) && !partOf(d.text, draft)
+}
+
+// behindMost is how many bytes of a text's beginning are looked for in a composer.
+const behindMost = 20
+
+// mixedError is the error of a text that got into a draft of somebody's.
+func mixedError(draft string) *api.Error {
+	return api.NewError(api.PromptStalled, fmt.Sprintf(
+		"the text was typed but not submitted, because something else came into the composer before it meanwhile; now it shows %q", printable(draft)))
+}
+
+// squeeze is a text without its blanks.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
+
 // partOf reports whether all of a draft is from a text, but for blanks.
 func partOf(text, draft string) bool {
-	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	return draft != "" && strings.Contains(squeeze(text), squeeze(draft))
 }
 
@@ -449,12 +477,17 @@ func (d *delivery) awaitShown(ctx context.Context) {
 	for {
 		s.mu.Lock()
 		since, status := s.typedAt, s.machine.Status()
+		back := false // an interrupted prompt may be about to come back
 		if at := s.machine.Since(); status == api.Idle && at.After(since) {
-			since = at
+			since, back = at, s.machine.Turn() > 0
 		}
 		drawn := s.lastOut.After(since)
 		due := since.Add(shownPatience)
 		switch {
+		case back && s.look.composer.Found && !s.look.composer.Empty:
+			due = since // here it is
+		case back:
+			due = since.Add(backPatience) // whatever else is drawn meanwhile
 		case !drawn:
 		case status == api.Working: // it draws all the time
 			due = since.Add(shownStill)
@@ -470,7 +503,7 @@ func (d *delivery) awaitShown(ctx context.Context) {
 			return
 		}
 		s.await(ctx, rest, func() bool {
-			return s.closed || s.run != d.run || !drawn && s.lastOut.After(since)
+			return s.closed || s.run != d.run || !drawn && s.lastOut.After(since) || back && !s.look.composer.Empty
 		})
 		if ctx.Err() != nil {
 			return
@@ -510,7 +543,7 @@ func (d *delivery) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
-	d.typedAt = s.seq
+	d.typedAt, d.alone = s.seq, s.look.composer.Found && s.look.composer.Empty
 	if d.waiter != nil {
 		d.waiter.typing(text)
 	}
@@ -614,7 +647,7 @@ func (d *delivery) awaitTaken(ctx context.Context, n int) {
 			return true
 		}
 		c := s.look.composer
-		if c.Found && !c.Empty {
+		if c.Found && !c.Empty && !d.cameBackLocked(c.Draft) {
 			d.draft = c.Draft
 		}
 		return d.draft != "" || !d.run.man.HasComposer()
@@ -639,6 +672,10 @@ func (d *delivery) press() error {
 		if c := s.look.composer; d.drafted && c.Found && !c.Empty {
 			d.draft = c.Draft
 		}
+		if c := s.look.composer; d.alone && c.Found && (behind(d.text, c.Draft) || d.cameBackLocked(c.Draft)) {
+			s.mu.Unlock()
+			return mixedError(c.Draft)
+		}
 		if dialog, open := s.dialogLocked(); open && d.text != "" {
 			d.stands = true
 			err := s.needsYouLocked(dialog)
@@ -658,7 +695,7 @@ func (d *delivery) press() error {
 	s.ownDraft = !d.enter && d.text != ""
 	d.before = s.takenLocked()
 	if d.text != "" && d.enter {
-		s.pressed, s.pressedAt = d.before, now
+		s.pressed, s.pressedAt, s.sent = d.before, now, d.text
 	}
 	ahead := s.behind > 0
 	switch {

@@ -108,6 +108,46 @@ func TestSendsToABusyAgentStayApart(t *testing.T) {
 	events.AwaitStatus(link, api.Done)
 }
 
+// A text that is sent right behind an interruption never goes in together with the prompt
+// that the agent puts back into its composer, however late that comes.
+func TestTextBehindAnInterruption(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		switches []string
+		submit   string // milliseconds between a paste and Return
+		code     api.Code
+		says     string
+	}{
+		{"the prompt is back at once", nil, "30", api.Busy, "somebody's draft"},
+		{"a moment later", []string{"restore-delay=200ms"}, "30", api.Busy, "somebody's draft"},
+		{"behind the text", []string{"restore-delay=1500ms"}, "3000", api.PromptStalled, "not submitted"},
+		{"before the text shows", []string{"restore-delay=1s", "lag=2s"}, "30", api.PromptStalled, "not submitted"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo(append(tt.switches, "restore=on")...))
+			withManifest(t, d, `"submit": 30`, `"submit": `+tt.submit)
+			gate := d.Gate("gate")
+			prompt := "[[until " + gate.Path + "]]"
+			events := d.WatchAll()
+			link := startAgent(t, d, events, "demo2", prompt)
+			if _, err := d.Client().Send(d.Context(), link, api.SendRequest{Keys: []string{"escape"}}); err != nil {
+				t.Fatal(err)
+			}
+			events.AwaitStatus(link, api.Idle)
+			_, err := d.Client().Send(d.Context(), link, api.SendRequest{Text: "go on"})
+			if api.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), prompt) {
+				t.Errorf("send: %v", err)
+			}
+			if got := d.Submitted(); !slices.Equal(got, []string{prompt}) {
+				t.Errorf("submitted %q", got)
+			}
+		})
+	}
+}
+
 // A Return that never works is an error that says so, with the screen.
 func TestTypedNotSubmitted(t *testing.T) {
 	t.Parallel()

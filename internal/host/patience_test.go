@@ -1,6 +1,7 @@
 package host
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -50,5 +51,31 @@ func TestBeginsUntil(t *testing.T) {
 				t.Errorf("beginsUntil: %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// What stands before a text in a composer is told from what an agent makes of the text.
+func TestBehind(t *testing.T) {
+	long := strings.Repeat("a line of it\n", 100)
+	tests := []struct {
+		text, draft string
+		want        bool
+	}{
+		{"go on", "do it first go on", true},
+		{"go on", "do it firstgo on", true},
+		{"go on", "go on", false},
+		{"go on", "go", false},                                 // a part of it
+		{"go on", "do it first", false},                        // that alone
+		{long, "[Pasted text #1 +99 lines]", false},            // in its place
+		{long, "a line of it a line of it", false},             // its end, in a composer that scrolls
+		{long, "before " + long[:40], true},                    //
+		{"two  words\tand\nmore", "two words and more", false}, // drawn in its own way
+		{"!ls", "ls", false},                                   // the mark has become a mode
+		{"", "x", false},
+	}
+	for _, tt := range tests {
+		if got := behind(tt.text, tt.draft); got != tt.want {
+			t.Errorf("behind(%q, %q) = %v", tt.text, tt.draft, got)
+		}
 	}
 }

@@ -65,6 +65,7 @@ type session struct {
 	unresumed string    // that this failed, and what to do about it
 	pressed   taken     // what was known when Return was last pressed for a text
 	pressedAt time.Time // when
+	sent      string    // the text that it was pressed for
 	told      told      // what the agent said last that it took
 	behind    int       // texts that went in behind a running turn since one went in at rest
 	ownDraft  bool      // what stands in the composer was typed by a send without Return
