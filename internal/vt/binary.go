@@ -351,7 +351,7 @@ func (r *reader) cursor(s *Screen) cursor {
 	c.pending, c.origin, c.set = r.flag(), r.flag(), r.flag()
 	for i := range c.charset {
 		c.charset[i] = r.byte()
-		if set := c.charset[i]; set != 'B' && set != '0' && set != 'A' && (set != 0 || c.set) {
+		if set := c.charset[i]; !knownCharset(set) && (set != 0 || c.set) {
 			r.fail()
 		}
 	}

@@ -105,7 +105,7 @@ func (s *Screen) escapeInter(c byte) {
 	}
 	switch p.inter {
 	case '(', ')', '*', '+': // SCS
-		if c != '0' && c != 'A' {
+		if !knownCharset(c) {
 			c = 'B'
 		}
 		s.cur.charset[p.inter-'('] = c

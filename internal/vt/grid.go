@@ -20,7 +20,7 @@ type cursor struct {
 	pending bool // the next character wraps first
 	pen     cell // style bits only
 	origin  bool
-	charset [4]byte // designations of G0 to G3: 'B' ASCII, '0' graphics, 'A' British
+	charset [4]byte // designations of G0 to G3: see charset.go
 	gl      uint8   // the set in use
 	set     bool
 }

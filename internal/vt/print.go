@@ -95,30 +95,6 @@ func (s *Screen) overwrite(r *row, x int, b []byte) {
 	}
 }
 
-// graphics is the DEC special character set, from '`' on.
-var graphics = [...]rune{
-	'◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺',
-	'⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
-}
-
-// translate applies the character set in use.
-func (s *Screen) translate(r rune) rune {
-	set := s.cur.charset[s.cur.gl]
-	if s.singleShift != 0 {
-		set = s.cur.charset[s.singleShift]
-		s.singleShift = 0
-	}
-	switch {
-	case set == '0' && r >= '`' && r < '`'+rune(len(graphics)):
-		return graphics[r-'`']
-	case set == '0' && r == '_':
-		return ' '
-	case set == 'A' && r == '#':
-		return '£'
-	}
-	return r
-}
-
 // print shows one rune: in a cell of its own, or as part of the cluster before.
 func (s *Screen) print(r rune) {
 	if r < utf8.RuneSelf {
