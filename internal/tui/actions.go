@@ -22,7 +22,7 @@ type action struct {
 // actions is the one table of them. It is a function, so that a command that shows no
 // interface pays nothing for it. Parts in files of their own add theirs here.
 func actions(w *words) []action {
-	return slices.Concat(moveActions(w), sessionActions(w), viewActions(w))
+	return slices.Concat(moveActions(w), inboxActions(w), sessionActions(w), viewActions(w))
 }
 
 func moveActions(w *words) []action {

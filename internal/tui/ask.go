@@ -108,7 +108,7 @@ func (m *model) answerKey(digit rune) ([]command, bool) {
 	}
 	for i, o := range d.Options {
 		if n := optionNumber(i, o); n == int(digit-'0') {
-			return []command{answer(m.call, s.Link, d, strconv.Itoa(n))}, true
+			return []command{answer(m.call, s.Link, d, answerText(o))}, true
 		}
 	}
 	return nil, false

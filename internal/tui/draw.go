@@ -92,6 +92,7 @@ func (m *model) drawBar(c *canvas, r rect) {
 		c.text(r, m.theme.dim, m.words.ended+" "+p.ended)
 	case p != nil && p.back > 0:
 		c.text(r, m.theme.needsYou, m.words.scrolledBack(p.back))
+	case len(m.layers) > 0: // which says by itself what its keys are
 	case m.focus == onPane:
 		m.drawPaneBar(c, r)
 	default:

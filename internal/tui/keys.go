@@ -15,6 +15,9 @@ func (m *model) input(msg message) []command {
 		}
 		return top.update(m, msg)
 	}
+	if m.now.Before(m.deafUntil) {
+		return nil
+	}
 	switch msg := msg.(type) {
 	case keyMsg:
 		if m.focus == onPane {

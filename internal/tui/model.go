@@ -68,6 +68,9 @@ type layer interface {
 	draw(m *model, c *canvas, area rect)
 }
 
+// A listener is a layer that shows the fleet; it hears of every change.
+type listener interface{ heard(m *model) }
+
 // onTop is a layer with the time from which it takes keys.
 type onTop struct {
 	layer
@@ -100,6 +103,7 @@ type model struct {
 	focus      focus
 	hidden     bool // the list is, where there is room for both
 	layers     []onTop
+	deafUntil  time.Time // a layer has closed by itself: the keys of till then were meant for it
 	pane       *pane
 	frame      int // of the animation
 	notice     string
@@ -127,6 +131,16 @@ func (m *model) pop() {
 		m.layers = m.layers[:n-1]
 	}
 }
+
+// remove closes a layer that nobody has asked to be closed. Keys that were meant for it
+// are not for what is below.
+func (m *model) remove(l layer) {
+	m.layers = slices.DeleteFunc(m.layers, func(t onTop) bool { return t.layer == l })
+	m.deafUntil = m.now.Add(deafFor)
+}
+
+// screen is all there is to draw on.
+func (m *model) screen() rect { return rect{0, 0, m.cols, m.rows} }
 
 // say tells the person something in the last row.
 func (m *model) say(text string)  { m.notice, m.noticeBad, m.noticeAt = text, false, m.now }
@@ -167,6 +181,8 @@ func (m *model) update(now time.Time, msg message) []command {
 		if m.notice != "" && now.Sub(m.noticeAt) >= noticeFor {
 			m.notice = ""
 		}
+	case answeredMsg:
+		m.answered(msg)
 	case explainedMsg:
 		m.push(explanation(msg.reply), true)
 	case noticeMsg:
@@ -201,6 +217,11 @@ func (m *model) told(l api.FleetLine) []command {
 	for link := range m.asked {
 		if m.fleet.sessions[link].Status != api.NeedsYou {
 			delete(m.asked, link)
+		}
+	}
+	for _, t := range slices.Clone(m.layers) {
+		if h, ok := t.layer.(listener); ok {
+			h.heard(m)
 		}
 	}
 	m.relist()
