@@ -105,16 +105,12 @@ func (e *ending) signalAll(ctx context.Context, signals []syscall.Signal) (left 
 
 // find adds to known what belongs to the sessions by now, and drops what is gone.
 func (e *ending) find() error {
-	all, err := processes()
+	now, err := readTable()
 	if err != nil {
 		return err
 	}
-	byPID := make(map[int]Info, len(all))
-	for _, p := range all {
-		byPID[p.PID] = p
-	}
 	for p, t := range e.known {
-		if now, ok := byPID[p.PID]; !ok || now.Proc != p || now.Ended {
+		if is, ok := now.byPID[p.PID]; !ok || is.Proc != p || is.Ended {
 			t.ref.close()
 			delete(e.known, p)
 		}
@@ -123,15 +119,13 @@ func (e *ending) find() error {
 	for _, l := range e.leaders {
 		// A session's number is free for another process only when nothing is left
 		// of the session. A leader that is gone altogether may have left members.
-		if now, ok := byPID[l.PID]; !ok || now.Start == l.Start {
+		if is, ok := now.byPID[l.PID]; !ok || is.Start == l.Start {
 			sessions[l.PID] = true
 		}
 	}
 	self := os.Getpid()
-	children := map[int][]Info{}
 	var next []Info
-	for _, p := range all {
-		children[p.Parent] = append(children[p.Parent], p)
+	for _, p := range now.all {
 		if _, ok := e.known[p.Proc]; ok || sessions[p.Session] {
 			next = append(next, p)
 		}
@@ -144,7 +138,7 @@ func (e *ending) find() error {
 			continue
 		}
 		seen[p.PID] = true
-		next = append(next, children[p.PID]...)
+		next = append(next, now.children[p.PID]...)
 		if _, ok := e.known[p.Proc]; ok || p.Ended {
 			continue
 		}
