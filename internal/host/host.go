@@ -89,20 +89,10 @@ type Host struct {
 
 // Open makes a host of what the keeper hands over and the store remembers.
 func Open(cfg Config) (*Host, error) {
-	st, err := store.Open(cfg.Env.DB)
-	if err != nil {
-		return nil, err
-	}
-	seq, err := st.LastSeq()
-	if err != nil {
-		return nil, errors.Join(err, st.Close())
-	}
 	h := &Host{
 		env:      cfg.Env,
 		keeper:   cfg.Keeper,
-		store:    st,
 		log:      cfg.Log,
-		bus:      newBus(st, seq),
 		login:    &loginPath{shell: cfg.Env.Shell, env: cfg.Env.Environ},
 		started:  time.Now(),
 		stopped:  make(chan struct{}),
@@ -111,6 +101,22 @@ func Open(cfg Config) (*Host, error) {
 		ending:   map[api.SessionID]*session{},
 		leaders:  map[int]*session{},
 	}
+	// What the first session waits for is begun before the database is opened: a shell's
+	// start files may take longer than everything else here.
+	h.wg.Go(func() { h.login.get(false) })
+	h.wg.Go(func() { h.catalogue() })
+	var seq int64
+	st, err := store.Open(cfg.Env.DB)
+	if err == nil {
+		if seq, err = st.LastSeq(); err != nil {
+			err = errors.Join(err, st.Close())
+		}
+	}
+	if err != nil {
+		h.wg.Wait()
+		return nil, err
+	}
+	h.store, h.bus = st, newBus(st, seq)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.bus.onStalled = h.watchStalls
 	h.files, h.notes, h.rechecked = integrate.New(cfg.Env), h.notifications(), make(chan struct{})
@@ -119,7 +125,6 @@ func Open(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("open host: %w", err)
 	}
 	h.wg.Go(h.followKeeper)
-	h.wg.Go(func() { h.login.get(false) })                       // so that the first spawn need not wait for it
 	answered := switchesOf(h.set.get(h.env.SettingsFile, h.log)) // nobody is served yet
 	h.wg.Go(func() {
 		defer close(h.rechecked)
