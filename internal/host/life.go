@@ -81,12 +81,10 @@ func (h *Host) startIn(ctx context.Context, s *session, plan agent.Launch, size 
 	}
 	s.live(term, int(size.Cols), int(size.Rows))
 	s.mu.Lock()
-	s.publishLocked(time.Now(), "")
+	began := s.publishLocked(time.Now(), "")
 	close(s.begun)
 	s.mu.Unlock()
-	if err := s.save(nil); err != nil { // the process, so that the next host knows it
-		s.log.Error("process not stored", "error", err)
-	}
+	s.awaitKept(began) // with the process, so that the next host knows it
 	s.wg.Go(s.read)
 	h.leads(s, 0, term.Proc().PID)
 	s.mu.Lock()

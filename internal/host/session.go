@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -146,9 +145,6 @@ func (s *session) read() {
 		s.mu.Lock()
 		s.outputLocked(data, time.Now())
 		s.mu.Unlock()
-		// A program that writes without pause would keep this goroutine running
-		// for whole time slices: ten milliseconds of echo for everybody else.
-		runtime.Gosched()
 	}
 }
 

@@ -34,9 +34,7 @@ type Session struct {
 	SpawnedBy api.SessionID
 	CreatedAt time.Time
 
-	PID      int // of the process that leads the terminal
-	PIDStart int64
-	Title    string // what its person called it
+	Title string // what its person called it
 
 	Conversation string
 	// ConversationPast are conversations it had before, oldest first. Nil in
@@ -61,6 +59,8 @@ type Progress struct {
 	FirstPrompt string
 	Cwd         string // as the shell reported it
 	Cols, Rows  int    // cells
+	PID         int    // of the process that leads the terminal
+	PIDStart    int64
 	// Machine is the status machine's state. Nil leaves what is stored.
 	Machine []byte
 	// Carry is what else the host hands to the next one, in the host's own words. Nil
@@ -125,7 +125,7 @@ func (s *Store) PutSession(v Session, with ...Request) error {
 }
 
 const updateProgress = `UPDATE sessions SET status = ?2, status_since = ?3, seen = ?4, live_title = ?5, first_prompt = ?6,
-	cwd = ?7, cols = ?8, rows = ?9, machine = COALESCE(?10, machine), carry = COALESCE(?11, carry) WHERE id = ?1`
+	cwd = ?7, cols = ?8, rows = ?9, machine = COALESCE(?10, machine), carry = COALESCE(?11, carry), pid = ?12, pid_start = ?13 WHERE id = ?1`
 
 // UpdateStatus stores how far a session is. A session that is not stored is an
 // error.
@@ -141,7 +141,7 @@ func (s *Store) Transition(id api.SessionID, p Progress, e *api.Event) error {
 
 func progress(q *queries, id api.SessionID, p Progress) error {
 	return mustChange(q.change(updateProgress, string(id), string(p.Status), millis(p.StatusSince), p.Seen, p.LiveTitle, p.FirstPrompt,
-		p.Cwd, p.Cols, p.Rows, blobOrNil(p.Machine), blobOrNil(p.Carry)))
+		p.Cwd, p.Cols, p.Rows, blobOrNil(p.Machine), blobOrNil(p.Carry), p.PID, p.PIDStart))
 }
 
 // errAlreadyClosed ends a CloseSession that has nothing to do.

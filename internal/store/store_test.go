@@ -130,11 +130,11 @@ func whole(p Project) Session {
 	code := 0
 	return Session{
 		ID: id(1), ProjectID: p.ID, Kind: KindAgent, AgentID: "demo", Command: "make\ntest", Folder: "/src/a", Worktree: "/wt/a",
-		SpawnedBy: id(9), CreatedAt: t0, PID: 4321, PIDStart: 1 << 40, Title: "„Titel“ \x00\x1b", Conversation: "c2",
+		SpawnedBy: id(9), CreatedAt: t0, Title: "„Titel“ \x00\x1b", Conversation: "c2",
 		ConversationPast: []string{"c0", "c1"}, Transcript: "/t.jsonl", ConfigEnv: map[string]string{"CODEX_HOME": "/c"}, Prompted: true,
 		Progress: Progress{
 			Status: api.NeedsYou, StatusSince: t0.Add(time.Second), Seen: true, LiveTitle: "live", FirstPrompt: "do it",
-			Cwd: "/src/a/b", Cols: 80, Rows: 24, Machine: []byte{0, 1, 255}, Carry: []byte("carried"),
+			Cwd: "/src/a/b", Cols: 80, Rows: 24, PID: 4321, PIDStart: 1 << 40, Machine: []byte{0, 1, 255}, Carry: []byte("carried"),
 		},
 		Closing: Closing{ClosedAt: t0.Add(time.Hour), Reason: "exited", ExitCode: &code, ExitSignal: "SIGHUP"},
 	}
@@ -223,7 +223,7 @@ func TestSessionsFilter(t *testing.T) {
 func TestTransition(t *testing.T) {
 	s := newStore(t)
 	put(t, s, 1, addProject(t, s, "/a"))
-	p := Progress{Status: api.Working, StatusSince: t0, LiveTitle: "x", Cols: 10, Rows: 5, Machine: []byte("m"), Carry: []byte("c")}
+	p := Progress{Status: api.Working, StatusSince: t0, LiveTitle: "x", Cols: 10, Rows: 5, PID: 7, PIDStart: 8, Machine: []byte("m"), Carry: []byte("c")}
 	e := api.Event{Link: id(1).Link(), Status: api.Working}
 	if err := s.Transition(id(1), p, &e); err != nil {
 		t.Fatal(err)
