@@ -377,6 +377,26 @@ func (d *Daemon) LockDatabase() (unlock func()) {
 	}
 }
 
+// Exec changes the daemon's database, as a host before the next one may have left it.
+func (d *Daemon) Exec(statement string, args ...any) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite3", d.Paths.DB)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(d.Context())
+	if err == nil {
+		_, err = conn.ExecContext(d.Context(), "PRAGMA busy_timeout = 10000")
+	}
+	if err == nil {
+		_, err = conn.ExecContext(d.Context(), statement, args...)
+	}
+	if err != nil {
+		d.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
 // left are the living processes of this daemon whose command line counts. One that is
 // on its way out, which on a busy machine takes its time, is waited for.
 func (d *Daemon) left(counts func(line string) bool) map[int]string {
