@@ -22,7 +22,7 @@ type action struct {
 // actions is the one table of them. It is a function, so that a command that shows no
 // interface pays nothing for it. Parts in files of their own add theirs here.
 func actions(w *words) []action {
-	return slices.Concat(moveActions(w), inboxActions(w), sessionActions(w), viewActions(w))
+	return slices.Concat(moveActions(w), inboxActions(w), startActions(w), sessionActions(w), viewActions(w))
 }
 
 func moveActions(w *words) []action {
@@ -46,10 +46,6 @@ func moveActions(w *words) []action {
 
 func sessionActions(w *words) []action {
 	return []action{
-		{"session.new", w.actNew, []string{"n"}, "n", func(m *model) []command {
-			a := m.layout().pane
-			return []command{startAgent(m.call, api.SpawnRequest{Cwd: m.folder(), Cols: a.w, Rows: a.h})}
-		}},
 		{"terminal.new", w.actTerminal, []string{"t"}, "t", func(m *model) []command {
 			a := m.layout().pane
 			return []command{startTerminal(m.call, m.folder(), a.w, a.h)}

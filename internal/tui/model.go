@@ -113,6 +113,7 @@ type model struct {
 	quitting   bool
 	whole      bool                 // the next frame is drawn whole
 	asked      map[string]time.Time // when each open question was first shown here
+	drafts     map[string]string    // typed and not sent, by link; keepDraft writes it
 	outerFocus bool
 }
 
@@ -183,6 +184,12 @@ func (m *model) update(now time.Time, msg message) []command {
 		}
 	case answeredMsg:
 		m.answered(msg)
+	case agentsMsg:
+		m.agentsFound(msg)
+	case spawnedMsg:
+		return m.spawned(msg)
+	case composedMsg:
+		m.composed(msg)
 	case explainedMsg:
 		m.push(explanation(msg.reply), true)
 	case noticeMsg:
