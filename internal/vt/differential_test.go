@@ -400,3 +400,24 @@ func TestDifferentialXtermJS(t *testing.T) {
 		return s
 	})
 }
+
+// What a case shows is what xterm.js shows, unless it says how the two differ.
+func TestRefXtermJS(t *testing.T) {
+	p := startXtermJS(t)
+	same := 0
+	for _, c := range refCases(t) {
+		s := New(Options{Cols: c.Cols, Rows: c.Rows, History: c.History})
+		s.Write(c.in)
+		a, b := ours(s), p.show(t, c.Cols, c.Rows, string(c.in))
+		a.history, b.history = 0, 0
+		switch d := a.difference(b); {
+		case d == "" && c.Apart != "":
+			t.Errorf("%s: set apart (%s), but xterm.js shows the same", c.name, c.Apart)
+		case d != "" && c.Apart == "":
+			t.Errorf("%s: %s\n%q", c.name, d, c.in)
+		case d == "":
+			same++
+		}
+	}
+	t.Logf("%d cases are the same on xterm.js", same)
+}

@@ -13,28 +13,52 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/ref/*/want.txt anew; read the diff")
 
-// TestRef runs the cases in testdata/ref: in.vt is what a program wrote,
-// size.json the screen it wrote to, want.txt what has to be there at the end.
-func TestRef(t *testing.T) {
+// A refCase is a folder of testdata/ref: in.vt is what a program wrote, size.json
+// the screen it wrote to and where it is said what has to be there at the end,
+// which want.txt holds.
+type refCase struct {
+	name                string
+	in                  []byte
+	Cols, Rows, History int
+	// Cites is the text that was opened, or the terminal that was watched.
+	Cites string
+	// Apart says what xterm.js does otherwise or not at all; where it is empty
+	// TestRefXtermJS holds that it shows the same.
+	Apart string
+}
+
+func refCases(t *testing.T) []refCase {
+	t.Helper()
 	dirs, err := filepath.Glob("testdata/ref/*")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no cases (%v)", err)
 	}
+	var list []refCase
 	for _, dir := range dirs {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			in := readFile(t, filepath.Join(dir, "in.vt"))
-			var size struct{ Cols, Rows, History int }
-			if err := json.Unmarshal(readFile(t, filepath.Join(dir, "size.json")), &size); err != nil {
-				t.Fatal(err)
-			}
-			o := Options{Cols: size.Cols, Rows: size.Rows, History: size.History}
+		c := refCase{name: filepath.Base(dir), in: readFile(t, filepath.Join(dir, "in.vt"))}
+		if err := json.Unmarshal(readFile(t, filepath.Join(dir, "size.json")), &c); err != nil {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		if c.Cites == "" {
+			t.Errorf("%s: size.json cites nothing", dir)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestRef runs the cases in testdata/ref.
+func TestRef(t *testing.T) {
+	for _, c := range refCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			o := Options{Cols: c.Cols, Rows: c.Rows, History: c.History}
 			s := New(o)
-			s.Write(in)
+			s.Write(c.in)
 			if err := integrity(s); err != nil {
 				t.Fatal(err)
 			}
 			got := describe(s)
-			file := filepath.Join(dir, "want.txt")
+			file := filepath.Join("testdata/ref", c.name, "want.txt")
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
