@@ -138,6 +138,9 @@ type StartReply struct {
 	Queued  bool   `json:"queued,omitempty"`
 	Resumed bool   `json:"resumed,omitempty"` // resume: the same conversation goes on
 	Fresh   bool   `json:"fresh,omitempty"`   // resume: there was nothing to resume, a fresh start
+	// Missing is, with Fresh, the conversation of which the agent has no record any more. The
+	// session keeps it among its earlier ones.
+	Missing string `json:"missing_conversation,omitempty"`
 }
 
 // Delivery says how far a sent text got.
@@ -180,6 +183,9 @@ type WaitReply struct {
 	// Merged says that the turn which ended took other prompts as well, as agents do that
 	// run queued ones as one: its reply is to all of them.
 	Merged bool `json:"merged,omitempty"`
+	// Fresh and Missing are a StartReply's, of a spawn that was to go on with a conversation.
+	Fresh   bool   `json:"fresh,omitempty"`
+	Missing string `json:"missing_conversation,omitempty"`
 }
 
 // ReadReply answers read.

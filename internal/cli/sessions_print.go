@@ -87,7 +87,7 @@ func (a *App) printStart(v api.StartReply, payload string) {
 	fmt.Fprintln(a.out(), v.Target)
 	switch {
 	case v.Fresh:
-		fmt.Fprintf(a.Err, "nothing to resume: started %q afresh\n", clean(v.Title))
+		fmt.Fprintf(a.Err, "%s: started %q afresh\n", whyFresh(v.Missing), clean(v.Title))
 	case v.Resumed:
 		fmt.Fprintf(a.Err, "resumed %q\n", clean(v.Title))
 	case v.Queued && payload != "":
@@ -95,6 +95,14 @@ func (a *App) printStart(v api.StartReply, payload string) {
 	default:
 		fmt.Fprintf(a.Err, "started %q\n", clean(v.Title))
 	}
+}
+
+// whyFresh says why a session that was to go on with a conversation began a new one.
+func whyFresh(missing string) string {
+	if missing == "" {
+		return "nothing to resume"
+	}
+	return fmt.Sprintf("the agent has no record of conversation %s, which is kept as an earlier one", clean(missing))
 }
 
 // deliveryText says how far a text got.
@@ -143,6 +151,9 @@ func printOutcome(w io.Writer, v api.WaitReply) {
 		fmt.Fprintf(w, "%s finished (%s, exit code %d)\n", v.Target, v.Status, *v.ExitCode)
 	default:
 		fmt.Fprintf(w, "%s finished (%s)\n", v.Target, v.Status)
+	}
+	if v.Fresh {
+		fmt.Fprintf(w, "  a fresh start: %s\n", whyFresh(v.Missing))
 	}
 	if v.Background > 0 {
 		fmt.Fprintf(w, "  in the background: %s\n", count(v.Background, "task"))

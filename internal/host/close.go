@@ -169,7 +169,11 @@ func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	r := h.newRequest(c.Request, rec.ID, "", requestState{Verb: verbResume, Phase: phaseOver, Resumed: resumed, Fresh: fresh})
+	st := requestState{Verb: verbResume, Phase: phaseOver, Resumed: resumed, Fresh: fresh}
+	if fresh && rec.Conversation != was.Conversation {
+		st.Missing = was.Conversation
+	}
+	r := h.newRequest(c.Request, rec.ID, "", st)
 	if err := h.restart(ctx, launch{
 		rec: rec, man: man, project: project, resume: resumed, size: sizeOf(rec.Cols, rec.Rows), req: r,
 	}, was); err != nil {

@@ -50,8 +50,9 @@ type requestState struct {
 	Limit time.Time `json:"limit,omitzero"` // when the wait times out
 	Title string    `json:"title,omitempty"`
 
-	Resumed bool `json:"resumed,omitempty"` // the same conversation goes on
-	Fresh   bool `json:"fresh,omitempty"`   // there was none to go on with
+	Resumed bool   `json:"resumed,omitempty"` // the same conversation goes on
+	Fresh   bool   `json:"fresh,omitempty"`   // there was none to go on with
+	Missing string `json:"missing,omitempty"` // the one that the agent has no record of
 
 	Keys    []string `json:"keys,omitempty"`
 	Enter   bool     `json:"enter,omitempty"`
@@ -324,11 +325,16 @@ func (r *request) await(ctx context.Context, st requestState) (any, error) {
 			return nil, ctx.Err()
 		}
 	case st.Wait:
-		return s.awaitOutcome(ctx, r.d, st.starts())
+		v, err := s.awaitOutcome(ctx, r.d, st.starts())
+		if reply, ok := v.(api.WaitReply); ok {
+			reply.Fresh, reply.Missing = st.Fresh, st.Missing
+			v = reply
+		}
+		return v, err
 	case st.starts(), st.Verb == verbResume:
 		return api.StartReply{
 			Head: api.OKHead(), Target: s.id.Link(), Title: s.displayTitle(), Created: true, Queued: st.starts(),
-			Resumed: st.Resumed, Fresh: st.Fresh,
+			Resumed: st.Resumed, Fresh: st.Fresh, Missing: st.Missing,
 		}, nil
 	case st.Queued:
 		return s.sendReply(r.d, api.Queued), nil

@@ -62,7 +62,9 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 		prompt = agent.Note(sc.fromRec.ID.Link(), prompt)
 	}
 	st := startState(verbSpawn, req.Waiting)
-	st.Fresh = fresh // there was nothing to resume, which is said
+	if st.Fresh = fresh; fresh { // there was nothing to resume, which is said
+		st.Missing = req.Resume
+	}
 	r := h.newRequest(c.Request, rec.ID, prompt, st)
 	err = h.begin(ctx, launch{
 		rec: rec, man: man, project: sc.project, resume: resume, prompt: prompt,
@@ -315,6 +317,7 @@ func (h *Host) conversationFor(rec *store.Session, m *agent.Manifest, resume str
 	}
 	// What was asked for is nowhere: nothing else is taken for it.
 	if d := agent.Decide(m, h.place(rec.ConfigEnv), resume, true); d.Verdict == agent.VerdictMissing {
+		rec.ConversationPast = append(rec.ConversationPast, resume)
 		if m.ChoosesID() {
 			rec.Conversation = string(newID())
 		}
