@@ -47,6 +47,8 @@ type Manifest struct {
 	Source string `json:"-"`
 	// Warnings are what Parse found odd and let pass.
 	Warnings []Problem `json:"-"`
+
+	data []byte // the file as it was read, for the lines of problems; nil of a manifest made otherwise
 }
 
 // Builtin is the Source of the manifests that come with the program.

@@ -70,10 +70,11 @@ func Parse(data []byte, file string) (*Manifest, []Problem, error) {
 		return nil, c.problems, c.err()
 	}
 	c.value(root, manifestShape(), "")
+	c.events(root)
 	if err := c.err(); err != nil {
 		return nil, c.problems, err
 	}
-	m := &Manifest{Source: file, Warnings: c.problems}
+	m := &Manifest{Source: file, Warnings: c.problems, data: c.data}
 	if err := json.Unmarshal(c.data, m); err != nil { // a shape that does not fit its Go type
 		c.problem(nil, "", err.Error())
 		return nil, c.problems, c.err()
@@ -152,13 +153,15 @@ func (c *checker) text(n *node, s *shape, path string) {
 	}
 }
 
-// regexpReason is the compiler's complaint without the name of its package.
+// regexpReason is the compiler's complaint about what stands in the manifest, without the
+// name of its package, and what can be done.
 func regexpReason(err error) string {
 	var reason string
 	for ; err != nil; err = errors.Unwrap(err) {
 		reason = err.Error()
 	}
-	return strings.TrimPrefix(reason, "error parsing regexp: ")
+	reason = strings.ReplaceAll(strings.TrimPrefix(reason, "error parsing regexp: "), "`(?i)", "`")
+	return reason + `; it is RE2: no lookaround, and a sign that stands for itself has \\ before it`
 }
 
 func (c *checker) number(n *node, s *shape, path string) {

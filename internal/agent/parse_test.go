@@ -172,9 +172,9 @@ func TestParse(t *testing.T) {
 		{"open quote", `{"id":"x","name":"X","command":"x 'y"}`, "error: m.json:1: command has a quote that does not end\n"},
 		{
 			"pattern", head + ",\n\"titleStatus\":{\"working\":[\"ok\",\n\"a(b\"]}}",
-			"error: m.json:3: titleStatus.working[1] is a regular expression that does not compile: missing closing ): `(?i)a(b`\n",
+			"error: m.json:3: titleStatus.working[1] is a regular expression that does not compile: missing closing ): `a(b`; it is RE2: no lookaround, and a sign that stands for itself has \\\\ before it\n",
 		},
-		{"lookahead is no RE2", head + `,"status":{"attention":["a(?=b)"]}}`, "error: m.json:1: status.attention[0] is a regular expression that does not compile: invalid or unsupported Perl syntax: `(?=`\n"},
+		{"lookahead is no RE2", head + `,"status":{"attention":["a(?=b)"]}}`, "error: m.json:1: status.attention[0] is a regular expression that does not compile: invalid or unsupported Perl syntax: `(?=`; it is RE2: no lookaround, and a sign that stands for itself has \\\\ before it\n"},
 		{"state", head + `,"hooks":{"file":"~/f","events":[{"on":"Stop","state":"finished"}]}}`, "error: m.json:1: hooks.events[0].state must be one of working, attention, done, idle, not \"finished\"\n"},
 		{"no events", head + `,"hooks":{"file":"~/f","events":[]}}`, "error: m.json:1: hooks.events must not be empty\n"},
 		{"no file", head + `,"hooks":{"events":[{"on":"Stop","state":"done"}]}}`, "error: m.json:1: hooks.file is missing; hooks of type json need it\n"},

@@ -92,7 +92,12 @@ func replay(t *testing.T, m *Manifest, arc *txtar.Archive) string {
 		if st.Screen != nil && o.At == st.At {
 			told = append(told, tellScreen(m, o, *st.Screen))
 		}
-		told = append(told, o.Findings...)
+		for _, f := range o.Findings {
+			told = append(told, strings.TrimSpace(f.Path+" "+f.Reason))
+			if !f.Warning {
+				t.Errorf("at %.3f a fault of the manifest: %s", o.At.Seconds(), f)
+			}
+		}
 		if len(told) > 0 {
 			fmt.Fprintf(&b, "%8.3f  %s\n", o.At.Seconds(), strings.Join(told, "; "))
 		}

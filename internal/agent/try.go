@@ -48,9 +48,10 @@ type Outcome struct {
 	Composer Composer // of a step with a screen
 	Ready    bool
 	Sign     string // what said that the agent is ready, or is not
-	// Findings say in words what about the manifest does not fit this step: a field
-	// that the payload does not have, an event that is not declared.
-	Findings []string
+	// Findings say what about the manifest does not fit this step: a field that the
+	// payload does not have, an event that is not declared. Of these, warnings are no
+	// faults.
+	Findings []Problem
 }
 
 // Try runs steps through a manifest, as the host would, timed rules included, and
@@ -116,12 +117,12 @@ func (c Change) then(d Change) Change {
 }
 
 // stepEvidence makes a step's evidence, with what does not fit.
-func (m *Manifest) stepEvidence(mc *Machine, st Step, now time.Time) (evs []Evidence, findings []string) {
+func (m *Manifest) stepEvidence(mc *Machine, st Step, now time.Time) (evs []Evidence, findings []Problem) {
 	one := func(ev Evidence, ok bool, otherwise string) {
 		if ok {
 			evs = append(evs, ev)
 		} else if otherwise != "" {
-			findings = append(findings, otherwise)
+			findings = append(findings, note(otherwise))
 		}
 	}
 	switch {
@@ -131,12 +132,12 @@ func (m *Manifest) stepEvidence(mc *Machine, st Step, now time.Time) (evs []Evid
 		ev, ok := m.ProgramEvidence(st.Program, now)
 		one(ev, ok, "no report of OSC 7501: "+st.Program)
 		if !m.ProgramStatus {
-			findings = append(findings, "the manifest has no programStatus, so OSC 7501 does not count")
+			findings = append(findings, note("the manifest has no programStatus, so OSC 7501 does not count"))
 		}
 	case st.Title != nil:
 		one(m.TitleEvidence(*st.Title, now), true, "")
 		if m.TitleStatus == nil {
-			findings = append(findings, "the manifest has no titleStatus, so titles do not count")
+			findings = append(findings, note("the manifest has no titleStatus, so titles do not count"))
 		}
 	case st.File != nil:
 		ev, _, err := m.FileEvidence(st.File, FileProcess{}, now)
@@ -166,35 +167,37 @@ func (m *Manifest) stepEvidence(mc *Machine, st Step, now time.Time) (evs []Evid
 }
 
 // tryHook runs a hook's payload through the manifest as its installed command would.
-func (m *Manifest) tryHook(h HookStep, now time.Time) (evs []Evidence, findings []string) {
+func (m *Manifest) tryHook(h HookStep, now time.Time) (evs []Evidence, findings []Problem) {
 	if m.Hooks == nil {
-		return nil, []string{"the manifest has no hooks"}
+		return nil, []Problem{m.problem("hooks", "is missing, so no event counts: declare the agent's events there")}
 	}
 	root, _, _ := readTree(h.Payload)
+	is := func(e HookEvent) bool { return e.On == h.Event }
+	declared := slices.IndexFunc(m.Hooks.Events, is)
+	fits := slices.IndexFunc(m.Hooks.Events, func(e HookEvent) bool { return is(e) && e.fits(root) })
 	state := h.State
-	if state == "" {
-		i := slices.IndexFunc(m.Hooks.Events, func(e HookEvent) bool { return e.On == h.Event })
-		if i < 0 {
-			return nil, []string{fmt.Sprintf("no event %q is declared; declared are %s", h.Event, strings.Join(m.Hooks.names(), ", "))}
-		}
-		for i < len(m.Hooks.Events)-1 && !(m.Hooks.Events[i].On == h.Event && m.Hooks.Events[i].fits(root)) {
-			i++
-		}
-		if m.Hooks.Events[i].On != h.Event || !m.Hooks.Events[i].fits(root) {
-			return nil, []string{"the matcher of " + h.Event + " does not fit, so the agent would not call the hook"}
-		}
-		state = m.Hooks.Events[i].State
+	switch {
+	case state != "":
+	case declared < 0:
+		return nil, []Problem{m.undeclared(h.Event)}
+	case fits < 0:
+		return nil, []Problem{note("the matcher of " + h.Event + " does not fit, so the agent would not call the hook")}
+	default:
+		state = m.Hooks.Events[fits].State
 	}
 	r, err := ParseReport(m, ReportQuery{State: state, Event: h.Event, At: now}, h.Payload)
 	if err != nil {
-		return nil, []string{err.Error()}
+		return nil, []Problem{note(err.Error())}
+	}
+	if fits >= 0 {
+		findings = m.misfits(fits, root)
 	}
 	if ev, ok := r.Evidence(m); ok {
 		evs = append(evs, ev)
 	} else {
-		findings = append(findings, "changes no status: "+r.Silent)
+		findings = append(findings, note("changes no status: "+r.Silent))
 	}
-	return evs, append(findings, m.Hooks.missing(root)...)
+	return evs, findings
 }
 
 func (h *Hooks) names() []string {
@@ -205,21 +208,6 @@ func (h *Hooks) names() []string {
 		}
 	}
 	return names
-}
-
-// missing says which of the fields that every payload should have are not there.
-func (h *Hooks) missing(root *node) []string {
-	if h.Conversation == "" || root.path(h.Conversation) != nil {
-		return nil
-	}
-	var keys []string
-	if root != nil {
-		for _, f := range root.fields {
-			keys = append(keys, f.key)
-		}
-	}
-	slices.Sort(keys)
-	return []string{fmt.Sprintf("hooks.conversation is %q, and the payload has no such field; it has %s", h.Conversation, strings.Join(keys, ", "))}
 }
 
 // stepLine is a step as a line of JSON.

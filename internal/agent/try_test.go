@@ -26,19 +26,23 @@ func TestTry(t *testing.T) {
 	}{
 		{"fits", m, Step{Hook: &HookStep{Event: "Start", Payload: []byte(`{"id":"c1"}`)}}, "", api.Idle},
 		{"title", m, Step{Title: &title}, "", api.Working},
-		{"event of another name", m, Step{Hook: &HookStep{Event: "start", Payload: []byte(`{"id":"c1"}`)}}, `no event "start" is declared; declared are Start, Note`, api.Idle},
-		{"field of another name", m, Step{Hook: &HookStep{Event: "Start", Payload: []byte(`{"session":"c1","cwd":"/"}`)}}, `hooks.conversation is "id", and the payload has no such field; it has cwd, session`, api.Idle},
+		{"event of another name", m, Step{Hook: &HookStep{Event: "start", Payload: []byte(`{"id":"c1"}`)}}, `hooks.events[0].on no event "start" is declared; is "Start" what should be "start"? Declared are Start, Note: name them as the agent does, which calls no other`, api.Idle},
+		{"field of another name", m, Step{Hook: &HookStep{Event: "Start", Payload: []byte(`{"session":"c1","cwd":"/"}`)}}, `hooks.conversation is "id", and the payload of Start has no such field; it has cwd, session`, api.Idle},
 		{"kept out by the matcher", m, Step{Hook: &HookStep{Event: "Note", Payload: []byte(`{"id":"c1","type":"tell"}`)}}, "the matcher of Note does not fit, so the agent would not call the hook", api.Idle},
 		{"through the matcher", m, Step{Hook: &HookStep{Event: "Note", Payload: []byte(`{"id":"c1","type":"ask"}`)}}, "", api.NeedsYou},
 		{"a state that is none", m, Step{Hook: &HookStep{Event: "Start", State: "ready", Payload: []byte(`{"id":"c1"}`)}}, `state must be working, attention, done or idle, not "ready"`, api.Idle},
-		{"no hooks", bare, Step{Hook: &HookStep{Event: "Start"}}, "the manifest has no hooks", api.Idle},
+		{"no hooks", bare, Step{Hook: &HookStep{Event: "Start"}}, "hooks is missing, so no event counts: declare the agent's events there", api.Idle},
 		{"no titles", bare, Step{Title: &title}, "the manifest has no titleStatus, so titles do not count", api.Idle},
 		{"no OSC 7501", bare, Step{Program: "state=working"}, "the manifest has no programStatus, so OSC 7501 does not count", api.Idle},
 		{"no status file", bare, Step{File: []byte("{}")}, "the agent keeps no status file", api.Idle},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			outs := tt.m.Try([]Step{tt.step})
-			if got := strings.Join(outs[0].Findings, "; "); got != tt.want {
+			var told []string
+			for _, f := range outs[0].Findings {
+				told = append(told, strings.TrimSpace(f.Path+" "+f.Reason))
+			}
+			if got := strings.Join(told, "; "); got != tt.want {
 				t.Errorf("findings:\n%s\nwant:\n%s", got, tt.want)
 			}
 			if outs[0].Status != tt.end {

@@ -141,9 +141,11 @@ func (a *App) agentsTestCmd() *cobra.Command {
 		Use:   "test <file or id> [flags]",
 		Short: "Try a manifest on recorded screens, titles and hooks",
 		Long: `Check a manifest, then show it what the flags give, in their order, and tell what
-it makes of each: the status, the dialog, whether the agent is ready. --expect after
-one of them says which status it should be. Nothing is started and no daemon is
-needed. A screen is a file as termio sessions read prints it.`,
+it makes of each: the status, the dialog, whether the agent is ready, and which of its
+fields and events do not fit, with their lines. --expect after one of them says which
+status it should be; where it is another, the patterns that matched nothing are named.
+The exit code is 1 if there is a fault. Nothing is started and no daemon is needed. A
+screen is a file as termio sessions read prints it.`,
 		Example: `  termio agents test mine.json
   termio agents test mine.json --title "⠋ thinking" --expect working --screen ask.txt --expect attention
   termio agents test claudeCode --hook Stop=stop.json --expect done`,
@@ -219,6 +221,7 @@ type trialReply struct {
 	Warnings []api.AgentProblem `json:"warnings,omitempty"`
 	Steps    []trialStep        `json:"steps,omitempty"`
 	Failed   int                `json:"failed"` // expectations that were not met
+	Faults   int                `json:"faults"` // findings that are faults of the manifest, and warnings about it
 }
 
 // trialStep is what a manifest made of one step.
@@ -233,6 +236,7 @@ type trialStep struct {
 	Sign     string      `json:"sign,omitempty"` // what said that it is ready, or is not
 	Draft    string      `json:"draft,omitempty"`
 	Findings []string    `json:"findings,omitempty"`
+	faults   []bool      // of the findings, which are faults
 }
 
 // tryManifest checks a manifest and shows it the trial's steps.
@@ -244,24 +248,40 @@ func (a *App) tryManifest(name string, t manifestTrial) error {
 	v := trialReply{Head: api.OKHead(), ID: m.ID, Name: m.Name}
 	for _, p := range problems {
 		v.Warnings = append(v.Warnings, p.API())
+		v.Faults++
 	}
 	for _, o := range m.Try(t.steps) {
 		s := trialStep{
 			Step: o.Step + 1, Status: o.Status, Channel: o.Won, Why: o.Why, Dialog: o.Dialog, Ready: o.Ready, Sign: o.Sign,
-			Draft: o.Composer.Draft, Findings: o.Findings,
+			Draft: o.Composer.Draft,
+		}
+		for _, f := range o.Findings {
+			s.find(f)
+			if !f.Warning {
+				v.Faults++
+			}
 		}
 		if want, ok := t.expects[o.Step]; ok {
 			if s.Expected = want; want != o.Status {
 				v.Failed++
+				for _, f := range m.Misses(t.steps[o.Step], want) {
+					s.find(f)
+				}
 			}
 		}
 		v.Steps = append(v.Steps, s)
 	}
 	a.print(v, func(w io.Writer) { printTrial(w, v) })
-	if v.Failed > 0 {
+	if v.Failed > 0 || v.Faults > 0 {
 		return errPrinted
 	}
 	return nil
+}
+
+// find adds what was found of the manifest at a step.
+func (s *trialStep) find(f agent.Problem) {
+	s.Findings = append(s.Findings, f.String())
+	s.faults = append(s.faults, !f.Warning)
 }
 
 // findManifest reads a manifest's file, or takes a built-in one by its id.
@@ -319,8 +339,12 @@ func printTrial(w io.Writer, v trialReply) {
 		if s.Draft != "" {
 			fmt.Fprintf(w, "   draft in the composer: %q\n", clean(s.Draft))
 		}
-		for _, f := range s.Findings {
-			fmt.Fprintf(w, "   note: %s\n", clean(f))
+		for i, f := range s.Findings {
+			kind := "note"
+			if s.faults[i] {
+				kind = "fault"
+			}
+			fmt.Fprintf(w, "   %s: %s\n", kind, clean(f))
 		}
 	}
 }
