@@ -106,6 +106,39 @@ func TestAttachLeavesTheTerminalAsItWas(t *testing.T) {
 	}
 }
 
+// What a program takes off stacks that it has put nothing on, or saves in a terminal, while
+// it is attached to, is not the person's: that is there afterwards.
+func TestAttachUsesNothingUp(t *testing.T) {
+	p := newPlace(t)
+	link := p.termio("sessions", "run", "--cwd", ".", `stty raw -echo; echo re''ady; head -c1 >/dev/null; `+
+		`printf '\033[<9u\033[22;0t\033[23;0t\033[23;0t\033[23;0t\033[?1h\033[?2004;1004;1006;1s\033[?2004;1004;1006;12;2048h\033[?2004;1004r'; echo do''ne; exec cat >/dev/null`)
+	o := &outer{termtest.OpenOuter(t, pty.Size{Cols: 100, Rows: 30}, pty.Command{
+		Argv: []string{"/bin/sh", "-c", `printf '\033[?2004h\033[?1004h\033[?1006h\033[?12h\033[>1u\033[>5u\033]2;mine\007'
+			echo before; read x; termio attach "$1"; echo after; read x; printf '\033[<u'; echo popped; read x`, "sh", link},
+		Env: p.env, Dir: p.dir,
+	})}
+	o.Shows("before")
+	want := states(o.Screen)
+	o.Types("\n")
+	o.Shows("ready")
+	o.Types("x")
+	o.Shows("done")
+	if o.Screen.Modes().ResizeReports {
+		t.Error("the terminal was made to report its size")
+	}
+	o.Types("\x1c")
+	o.Shows("after")
+	if diff := cmp.Diff(want, states(o.Screen)); diff != "" {
+		t.Errorf("the terminal (-before +after)\n%s", diff)
+	}
+	o.Types("\n")
+	o.Shows("popped")
+	if got := o.Screen.Modes().Kitty; got != 1 {
+		t.Errorf("below the keyboard's flags were %d, want 1", got)
+	}
+	o.Leave()
+}
+
 // The guard is not in the way of the bytes.
 func TestAttachGuardTouchesNoByte(t *testing.T) {
 	p := newPlace(t)

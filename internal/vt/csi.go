@@ -110,6 +110,9 @@ func (s *Screen) csiPlain(final byte, last rune) {
 	}
 }
 
+// setKitty sets the flags of the kitty keyboard protocol; no stack is moved.
+const setKitty = "\x1b[=%d;1u"
+
 func (s *Screen) csiPrivate(final byte) {
 	p := &s.parser
 	switch p.priv {
@@ -146,6 +149,7 @@ func (s *Screen) csiPrivate(final byte) {
 			s.version()
 		case 'u':
 			s.g.kitty.push(p.argz(0, 0))
+			s.elsewhere(setKitty, s.g.kitty.flags())
 		case 'm':
 			s.setKeyModifiers()
 		case 'n':
@@ -156,6 +160,7 @@ func (s *Screen) csiPrivate(final byte) {
 	case '<':
 		if final == 'u' {
 			s.g.kitty.pop(p.arg(0, 1))
+			s.elsewhere(setKitty, s.g.kitty.flags())
 		}
 	case '=':
 		switch final {

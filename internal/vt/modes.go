@@ -1,5 +1,7 @@
 package vt
 
+import "strconv"
+
 // modeSet holds every mode as a bit, so that state is copied and compared as
 // one word.
 type modeSet uint64
@@ -175,9 +177,7 @@ func (s *Screen) setPrivateModes(on bool) {
 		case 2048:
 			s.setMode(modeResizeReports, on)
 			if on {
-				if p.np == 1 {
-					s.query()
-				}
+				s.elsewhere("%s", p.withoutMode(n))
 				s.reportSize()
 			}
 		default:
@@ -186,6 +186,20 @@ func (s *Screen) setPrivateModes(on bool) {
 			}
 		}
 	}
+}
+
+// withoutMode is the DECSET being run without one of its modes; "" is none left.
+func (p *parser) withoutMode(mode int) string {
+	var rest []byte
+	for i := range p.np {
+		if n := p.argz(i, 0); n != mode {
+			rest = strconv.AppendInt(append(rest, ';'), int64(n), 10)
+		}
+	}
+	if rest == nil {
+		return ""
+	}
+	return "\x1b[?" + string(rest[1:]) + "h"
 }
 
 // switchScreen is DECSET 47, 1047 and 1049: the screens share the cursor; 1049
@@ -271,6 +285,7 @@ func modeReport(on, known bool) int {
 
 // saveModes is XTSAVE, restoreModes XTRESTORE, for the modes that are one bit.
 func (s *Screen) saveModes() {
+	s.query()
 	p := &s.parser
 	for i := range p.np {
 		if m, ok := privateMode(p.argz(i, 0)); ok {
@@ -280,14 +295,27 @@ func (s *Screen) saveModes() {
 }
 
 func (s *Screen) restoreModes() {
+	s.query()
 	p := &s.parser
 	for i := range p.np {
 		m, ok := privateMode(p.argz(i, 0))
 		if !ok || s.modes&m == s.savedModes&m {
 			continue
 		}
-		s.setMode(m, s.savedModes.has(m))
+		on := s.savedModes.has(m)
+		s.setMode(m, on)
+		if m != modeResizeReports {
+			s.elsewhere("\x1b[?%d%c", p.argz(i, 0), setOrReset(on))
+		}
 	}
+}
+
+// setOrReset is the final byte of DECSET or DECRST.
+func setOrReset(on bool) byte {
+	if on {
+		return 'h'
+	}
+	return 'l'
 }
 
 // MouseMode is which mouse events a program wants.

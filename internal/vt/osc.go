@@ -108,9 +108,11 @@ func (s *Screen) popTitle(which int) {
 	t.stack = t.stack[:k]
 	if which != 1 {
 		s.setTitle(2, top.title)
+		s.elsewhere("\x1b]2;%s\x1b\\", top.title)
 	}
 	if which != 2 {
 		s.setTitle(1, top.icon)
+		s.elsewhere("\x1b]1;%s\x1b\\", top.icon)
 	}
 }
 

@@ -39,6 +39,8 @@ type Span struct {
 	// broke: the query's first byte broke off something unfinished before it,
 	// which has to be broken off for other terminals too.
 	broke bool
+	// put is what other terminals get in its place.
+	put []byte
 }
 
 func (o *outbox) startSequence(left int) {
@@ -90,9 +92,18 @@ func (s *Screen) query() bool {
 	case k >= 0 && o.spans[k].End == o.start:
 		o.spans[k].End = o.pos
 	default:
-		o.spans = append(o.spans, Span{o.start, o.pos, o.broke == o.over(o.start)})
+		o.spans = append(o.spans, Span{Start: o.start, End: o.pos, broke: o.broke == o.over(o.start)})
 	}
 	return true
+}
+
+// elsewhere has other terminals get something in the place of the sequence being run, of
+// which they would keep what is the session's own: a stack, a saved mode.
+func (s *Screen) elsewhere(format string, args ...any) {
+	if s.query() {
+		last := &s.out.spans[len(s.out.spans)-1]
+		last.put = fmt.Appendf(last.put, format, args...)
+	}
 }
 
 // reply answers the sequence being run, which is a query.
@@ -148,7 +159,7 @@ func (s *Screen) emit(e Event) {
 }
 
 // QuerySpans returns where in the last Write queries stood that only the host
-// may answer, in ascending order. The result is valid until the next Write. A
+// may answer, and what else no other terminal may see as it is, in ascending order. The result is valid until the next Write. A
 // query that began in an earlier Write has a negative start: a caller that
 // forwards output has to hold back Held bytes, as Filter does.
 func (s *Screen) QuerySpans() []Span { return s.out.spans }
@@ -165,7 +176,9 @@ func (s *Screen) Held() int {
 }
 
 // A Filter gives the part of a session's output that another terminal may see:
-// all of it but the queries, which would be answered twice. An unfinished
+// all of it but the queries, which would be answered twice, and but what would use up
+// that terminal's stacks and saved modes, in the place of which it gets what they come
+// to. An unfinished
 // sequence is held back until it has ended, so that the output it gives is
 // always cut between sequences.
 type Filter struct{ held []byte }
@@ -193,6 +206,7 @@ func (f *Filter) Append(dst, p []byte, s *Screen) []byte {
 		if q.broke {
 			dst = append(dst, "\x1b\\"...)
 		}
+		dst = append(dst, q.put...)
 		at = end
 	}
 	end := max(len(all)-s.Held(), at)

@@ -99,8 +99,10 @@ func (s *Screen) windowOp(n int) {
 	case 21:
 		s.reply("\x1b]l\x1b\\")
 	case 22:
+		s.query()
 		s.titles.push()
 	case 23:
+		s.query()
 		s.popTitle(s.parser.argz(1, 0))
 	}
 }

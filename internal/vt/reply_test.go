@@ -240,6 +240,39 @@ func TestFilterHidesWhatIsAnswered(t *testing.T) {
 	}
 }
 
+// What a program puts on a stack, or saves, stays in its own screen: another terminal gets
+// what that comes to, and its own stacks and saved modes are as they were.
+func TestFilterLeavesOthersTheirStacks(t *testing.T) {
+	const titled = "\x1b]0;mine\x07"
+	for in, want := range map[string]string{
+		"\x1b[>5ua\x1b[>1ub\x1b[<uc\x1b[<9ud":         "\x1b[=5;1ua\x1b[=1;1ub\x1b[=5;1uc\x1b[=0;1ud",
+		"\x1b[<u":                                     "\x1b[=0;1u",
+		titled + "\x1b[22;0ta\x1b]2;x\x07\x1b[23;0tb": titled + "a\x1b]2;x\x07\x1b]2;mine\x1b\\\x1b]1;mine\x1b\\b",
+		titled + "\x1b[22t\x1b[23;2t":                 titled + "\x1b]2;mine\x1b\\",
+		"a\x1b[23tb":                                  "ab",
+		"\x1b[?1000h\x1b[?1000;2048sa\x1b[?1000l\x1b[?1000;2048r": "\x1b[?1000ha\x1b[?1000l\x1b[?1000h",
+		"\x1b[?2004;2048h":       "\x1b[?2004h",
+		"\x1b[?2048;1004;2004ha": "\x1b[?1004;2004ha",
+		"a\x1b[?2048;2048hb":     "ab",
+		"\x1b[?2004;2048l":       "\x1b[?2004;2048l",
+	} {
+		for size := 1; size <= len(in); size++ {
+			s := draw("")
+			var f Filter
+			var got []byte
+			for rest := in; len(rest) > 0; {
+				n := min(size, len(rest))
+				s.Write([]byte(rest[:n]))
+				got = f.Append(got, []byte(rest[:n]), s)
+				rest = rest[n:]
+			}
+			if string(got) != want {
+				t.Errorf("%q in pieces of %d gave %q, want %q", in, size, got, want)
+			}
+		}
+	}
+}
+
 // What was held back of an unfinished sequence is given once it can't be a
 // query any more.
 func TestFilterLetsGo(t *testing.T) {
