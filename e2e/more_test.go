@@ -125,8 +125,10 @@ func newMore(t *testing.T, m more) *world {
 	w.starter(m.id, program, m.node)
 	w.env = append(w.env, m.env(w)...)
 	m.home(w)
-	if r := w.termio("setup", "--yes"); r.exit != 0 {
-		t.Fatal(r)
+	for _, args := range [][]string{{"setup", "--yes"}, {"open", "."}} {
+		if r := w.termio(args...); r.exit != 0 {
+			t.Fatal(r)
+		}
 	}
 	return w
 }
