@@ -249,14 +249,17 @@ func (d *delivery) unreadyLocked(now time.Time, waited time.Duration) time.Durat
 	case d.run.shell():
 		return 0
 	default:
-		return unready(waited, now.Sub(s.lastOut), err == nil && modes.Canonical)
+		blank := d.run.man.ComposerRule != nil && !slices.ContainsFunc(s.viewLocked().Rows, func(row string) bool { return row != "" })
+		return unready(waited, now.Sub(s.lastOut), err == nil && modes.Canonical, blank)
 	}
 }
 
 // unready is that by how long nothing was printed (silent) and whether the agent has not
 // taken over its terminal yet (cooked): typed into that, a text loses its Return. One that
-// goes on printing is at its start still, such as painting a long conversation.
-func unready(waited, silent time.Duration, cooked bool) time.Duration {
+// goes on printing is at its start still, such as painting a long conversation, and so is
+// one that should draw a composer and has drawn nothing (blank): OpenCode 1.18.33 on a busy
+// machine takes more than half a minute to its first row.
+func unready(waited, silent time.Duration, cooked, blank bool) time.Duration {
 	switch {
 	case cooked && waited >= startPatience:
 		return -1
@@ -264,6 +267,8 @@ func unready(waited, silent time.Duration, cooked bool) time.Duration {
 		return time.Second
 	case silent < settlePatience && waited < startPatience:
 		return settlePatience - silent
+	case blank && waited < startPatience:
+		return settlePatience
 	}
 	return 0
 }

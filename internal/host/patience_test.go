@@ -14,18 +14,20 @@ func TestUnready(t *testing.T) {
 	tests := []struct {
 		name           string
 		waited, silent time.Duration
-		cooked         bool
+		cooked, blank  bool
 		want           time.Duration
 	}{
-		{"silent", readyPatience, settlePatience, false, 0},
-		{"painting", readyPatience, 2 * time.Second, false, settlePatience - 2*time.Second},
-		{"painting for ever", startPatience, 0, false, 0},
-		{"terminal not taken over", readyPatience, time.Minute, true, time.Second},
-		{"terminal never taken over", startPatience, time.Minute, true, -1},
+		{"silent", readyPatience, settlePatience, false, false, 0},
+		{"painting", readyPatience, 2 * time.Second, false, false, settlePatience - 2*time.Second},
+		{"painting for ever", startPatience, 0, false, false, 0},
+		{"nothing drawn yet", readyPatience, time.Minute, false, true, settlePatience},
+		{"nothing ever drawn", startPatience, time.Minute, false, true, 0},
+		{"terminal not taken over", readyPatience, time.Minute, true, true, time.Second},
+		{"terminal never taken over", startPatience, time.Minute, true, true, -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := unready(tt.waited, tt.silent, tt.cooked); got != tt.want {
+			if got := unready(tt.waited, tt.silent, tt.cooked, tt.blank); got != tt.want {
 				t.Errorf("unready: %v, want %v", got, tt.want)
 			}
 		})
