@@ -268,7 +268,7 @@ func TestAttachAnswersOnce(t *testing.T) {
 	for _, c := range []byte(queries) {
 		octal += fmt.Sprintf(`\%03o`, c)
 	}
-	probe := p.probeAfter(t, "head -c1 >/dev/null; printf '"+octal+"all asked'")
+	probe := p.probeAfter(t, "head -c1 >/dev/null; printf '"+octal+"all as''ked'")
 	var terminals []*outer
 	for range 2 {
 		o := p.attach(pty.Size{Cols: 100, Rows: 30}, probe.link)
