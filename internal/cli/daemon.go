@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -160,7 +162,7 @@ func (a *App) daemonStop(ctx context.Context) error {
 		if v, err = c.Stop(ctx); err != nil {
 			return err
 		}
-	case !socketGone(env.Paths):
+	case !nobodyListens(env.Paths):
 		return err
 	default:
 		v.Head = api.OKHead()
@@ -175,11 +177,14 @@ func (a *App) daemonStop(ctx context.Context) error {
 	return nil
 }
 
-// socketGone reports whether there is no daemon, as opposed to one that cannot
-// be reached.
-func socketGone(p config.Paths) bool {
-	_, err := os.Lstat(p.Socket)
-	return errors.Is(err, fs.ErrNotExist)
+// nobodyListens reports whether there is no daemon, as opposed to one that cannot be
+// reached: one that was killed leaves its socket behind, which the next one takes away.
+func nobodyListens(p config.Paths) bool {
+	conn, err := net.Dial("unix", p.Socket)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // logsReply answers daemon logs.

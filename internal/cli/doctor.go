@@ -122,7 +122,7 @@ func (e *examination) home() {
 
 // daemon looks at the daemon and asks it for its agents; nil if it gives none.
 func (e *examination) daemon(ctx context.Context) *api.AgentsReply {
-	if socketGone(e.env.Paths) {
+	if nobodyListens(e.env.Paths) {
 		e.find("daemon", fine, "", "not running; the first command that needs it starts it")
 		return nil
 	}
