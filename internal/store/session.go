@@ -147,6 +147,11 @@ func progress(q *queries, id api.SessionID, p Progress) error {
 // errAlreadyClosed ends a CloseSession that has nothing to do.
 var errAlreadyClosed = errors.New("already closed")
 
+// forgetClosed forgets the sessions that ended first when more than so many have. It reads
+// an index alone as long as there are fewer.
+const forgetClosed = `DELETE FROM sessions WHERE id IN
+	(SELECT id FROM sessions WHERE closed_at > 0 ORDER BY closed_at DESC, rowid DESC LIMIT -1 OFFSET ?)`
+
 // CloseSession stores how a session ended, together with the event that tells
 // of it: both or neither. A session that is closed already keeps its first
 // reason and no event is added, which e.Seq 0 shows; one that is not stored is
@@ -155,8 +160,11 @@ func (s *Store) CloseSession(id api.SessionID, c Closing, e *api.Event) error {
 	err := s.record(fmt.Sprintf("close session %s", id), e, func(q *queries) error {
 		n, err := q.change(`UPDATE sessions SET status = ?2, closed_at = ?3, reason = ?4, exit_code = ?5, exit_signal = ?6
 			WHERE id = ?1 AND closed_at = 0`, string(id), string(api.Closed), millis(c.ClosedAt), c.Reason, c.ExitCode, c.ExitSignal)
-		if err != nil || n > 0 {
+		if err != nil {
 			return err
+		}
+		if n > 0 {
+			return q.exec(forgetClosed, maxClosed)
 		}
 		known, err := q.row("SELECT id FROM sessions WHERE id = ?", []any{string(id)}, new(string))
 		if err == nil && known {

@@ -25,6 +25,10 @@ import (
 // maxEvents is how many events the log keeps, and some more between two prunings.
 const maxEvents = 10000
 
+// maxClosed is how many sessions that have ended are remembered: `list --closed` shows
+// them, and they can be resumed. Of more, those go that ended first.
+const maxClosed = 5000
+
 // Errors that a caller may want to tell apart. The messages name the file and
 // the next step.
 var (

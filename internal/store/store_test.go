@@ -255,6 +255,46 @@ func TestTransition(t *testing.T) {
 	}
 }
 
+// Of the sessions that have ended the newest are kept, and every one that has not.
+func TestClosedSessionsAreBounded(t *testing.T) {
+	s := newStore(t)
+	project := addProject(t, s, "/a")
+	for n := range 4 {
+		put(t, s, n, project)
+	}
+	// As many as are kept ended one after the other, the first of them long ago.
+	err := s.write("fill the table", func(q *queries) error {
+		return q.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+			INSERT INTO sessions (id, project_id, closed_at) SELECT 'old-' || i, ?, i FROM n`, maxClosed, project.ID)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		if err := s.CloseSession(id(n), Closing{ClosedAt: t0, Reason: "exited"}, &api.Event{Status: api.Closed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.Sessions(Filter{Closed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, open := map[api.SessionID]bool{}, 0
+	for _, v := range all {
+		if v.Closed() {
+			closed[v.ID] = true
+		} else {
+			open++
+		}
+	}
+	if len(closed) != maxClosed || open != 2 {
+		t.Errorf("%d closed and %d open, want %d and 2", len(closed), open, maxClosed)
+	}
+	if closed["old-1"] || closed["old-2"] || !closed["old-3"] || !closed[id(0)] || !closed[id(1)] {
+		t.Error("others than those that ended first are forgotten")
+	}
+}
+
 func TestCloseSessionOnce(t *testing.T) {
 	s := newStore(t)
 	put(t, s, 1, addProject(t, s, "/a"))
