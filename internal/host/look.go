@@ -41,16 +41,21 @@ type looks struct {
 
 // lookSoonLocked arms the looks after output.
 func (s *session) lookSoonLocked(now time.Time) {
-	l := &s.look
-	if l.soon.IsZero() {
-		l.soon = now.Add(lookAfter)
-	}
 	still := lookStill
 	if s.run.shell() && !s.run.isReady {
 		still = shellStill
 	}
+	s.wakeAtLocked(s.look.after(now, still))
+}
+
+// after notes output, and is when it has to be looked at: however much more comes, that is
+// neither put off nor done more often. still is when it counts as having rested.
+func (l *looks) after(now time.Time, still time.Duration) time.Time {
+	if l.soon.IsZero() {
+		l.soon = now.Add(lookAfter)
+	}
 	l.still = now.Add(still)
-	s.wakeAtLocked(l.soon)
+	return l.soon
 }
 
 // wakeAtLocked has the session woken at t at the latest.

@@ -81,3 +81,26 @@ func TestBehind(t *testing.T) {
 		}
 	}
 }
+
+// A program that draws 5,000 times a second is looked at as often as one that draws 20
+// times, and as soon.
+func TestLooksUnderAFlood(t *testing.T) {
+	const second, every = time.Second, time.Second / 5000
+	var l looks
+	var due []time.Duration
+	begin := time.Unix(1000, 0)
+	for at := time.Duration(0); at < second; at += every {
+		now := begin.Add(at)
+		if !l.soon.IsZero() && !now.Before(l.soon) { // as wake does
+			l.soon = time.Time{}
+			due = append(due, at)
+		}
+		l.after(now, lookStill)
+		if rest := l.still.Sub(now); rest != lookStill {
+			t.Fatalf("at %v it has rested in %v", at, rest)
+		}
+	}
+	if len(due) != int(second/lookAfter)-1 || due[0] != lookAfter {
+		t.Errorf("looks at %v", due)
+	}
+}

@@ -122,6 +122,24 @@ func TestWaitOutcomes(t *testing.T) {
 }
 
 // A wait that runs out says so with the status of then, and the session goes on.
+// An agent that has taken a text and then shows nothing for longer than one that swallowed
+// it would is not stalled: its composer is empty.
+func TestSilentAgentIsNotStalled(t *testing.T) {
+	t.Parallel()
+	d := termtest.Start(t, termtest.WithDemo("hooks=off", "program=off", "transcript=off"))
+	// Nothing but the title tells of a turn, and not while it thinks.
+	withManifest(t, d, `"working": ["^[·✢✳✶✻✽] [^…]*… \\(.*esc to interrupt", "^  (?:.* · )?esc to interrupt(?: ·|$)"]`, `"working": ["^no mark at all$"]`)
+	first, err := d.Client().SpawnWait(d.Context(), api.SpawnRequest{Agent: "demo2", Prompt: "[[work 1s]]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.Client().SendWait(d.Context(), first.Target, api.SendRequest{Text: "[[think 7s]][[work 1s]]"})
+	if err != nil || r.TimedOut {
+		t.Errorf("%+v, %v", r, err)
+	}
+	d.Screen(first.Target).AwaitText("Done.")
+}
+
 func TestWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	d := termtest.Start(t)
