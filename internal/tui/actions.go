@@ -37,7 +37,8 @@ func moveActions(w *words) []action {
 		{"list.first", w.actUp, []string{"home", "g"}, "", func(m *model) []command { m.move(-len(m.list)); return nil }},
 		{"list.last", w.actDown, []string{"end", "G"}, "", func(m *model) []command { m.move(len(m.list)); return nil }},
 		{"list.fold", w.actFold, []string{"space", "left", "h"}, "", (*model).foldSelected},
-		{"pane.focus", w.actPane, []string{"enter", "right", "l", "escape"}, "⏎", (*model).toPane},
+		{"pane.focus", w.actPane, []string{"enter", "right", "l"}, "⏎", (*model).enter},
+		{"pane.back", w.actPane, []string{"escape"}, "", (*model).toPane},
 		{"ask.next", w.actNextAsk, []string{"tab", "!"}, "tab", (*model).nextAsk},
 		{"session.next", w.actNextSession, []string{"]"}, "", func(m *model) []command { m.step(+1); return nil }},
 		{"session.previous", w.actPrevSession, []string{"["}, "", func(m *model) []command { m.step(-1); return nil }},
@@ -173,19 +174,26 @@ func (m *model) setFocus(f focus) {
 		return
 	}
 	m.focus = f
-	m.showSelected()
 	m.fit()
 	if m.pane != nil && m.pane.live != nil && m.outerFocus {
 		m.pane.live.focus(f == onPane)
 	}
 }
 
-// toPane gives the keys to the terminal. On a place it folds or opens that.
-func (m *model) toPane() []command {
-	if _, ok := m.selected(); !ok && m.pane == nil {
+// enter goes into what is selected: a session's terminal, or a place, which it opens.
+func (m *model) enter() []command {
+	if _, ok := m.selected(); !ok {
 		return m.foldSelected()
 	}
 	m.setFocus(onPane)
+	return nil
+}
+
+// toPane gives the keys to the terminal that is shown.
+func (m *model) toPane() []command {
+	if _, ok := m.selected(); ok || m.pane != nil {
+		m.setFocus(onPane)
+	}
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (m *model) answerKey(digit rune) ([]command, bool) {
 	if d == nil {
 		return nil, false
 	}
-	if m.now.Sub(m.asked[s.Link]) < deafFor {
+	if m.now.Sub(m.asked[s.Link].at) < deafFor {
 		m.say(m.words.tooSoon)
 		return nil, true
 	}

@@ -55,7 +55,8 @@ type attached struct {
 	leads  bool
 	lost   bool
 	ended  string
-	held   *time.Timer // draws a picture that stays unfinished
+	early  []func(*vt.Screen) bool // typed before there was a screen
+	held   *time.Timer             // draws a picture that stays unfinished
 }
 
 // run is the attach from its beginning to its end.
@@ -148,7 +149,12 @@ func (a *attached) frame(f api.Frame) bool {
 		}
 		a.screen = vt.New(vt.Options{Cols: a.size.Cols, Rows: a.size.Rows, History: historyLines})
 		a.epoch++
-		return a.write(f.Payload[seq:])
+		whole := a.write(f.Payload[seq:])
+		for _, do := range a.early {
+			do(a.screen)
+		}
+		a.early = nil
+		return whole
 	case api.FrameOutput:
 		if len(f.Payload) < seq || a.screen == nil {
 			return false
@@ -204,16 +210,30 @@ func (a *attached) resize(cols, rows int) {
 	a.outbox.Resize(api.AttachSize{Cols: cols, Rows: rows})
 }
 
-// encode sends what the screen's modes make of something.
-func (a *attached) encode(with func(*vt.Screen) []byte) bool {
+// maxEarly bounds what is kept of what is typed before there is a picture.
+const maxEarly = 4096
+
+// when does something with the screen: at once, or when the first picture has come, for
+// only then is it known how the program wants its keys. It reports false for what is lost.
+func (a *attached) when(do func(s *vt.Screen) bool) bool {
 	a.mu.Lock()
-	s := a.screen
-	if s == nil { // before there is a screen, keys are those of a plain terminal
-		s = vt.New(vt.Options{Cols: 1, Rows: 1})
+	defer a.mu.Unlock()
+	switch {
+	case a.screen != nil:
+		return do(a.screen)
+	case len(a.early) == maxEarly:
+		return false
 	}
-	p := with(s)
-	a.mu.Unlock()
-	return len(p) == 0 || a.outbox.TryType(p)
+	a.early = append(a.early, do)
+	return true
+}
+
+// encode sends what the screen's modes make of something.
+func (a *attached) encode(with func(s *vt.Screen) []byte) bool {
+	return a.when(func(s *vt.Screen) bool {
+		p := with(s)
+		return len(p) == 0 || a.outbox.TryType(p)
+	})
 }
 
 func (a *attached) key(k vt.Key) bool {
@@ -228,7 +248,9 @@ func (a *attached) focus(in bool) {
 	a.encode(func(s *vt.Screen) []byte { return s.AppendFocus(nil, in) })
 }
 
-func (a *attached) paste(text string) bool { return a.outbox.TryPaste(text) }
+func (a *attached) paste(text string) bool {
+	return a.when(func(*vt.Screen) bool { return a.outbox.TryPaste(text) })
+}
 
 func (a *attached) modes() vt.Modes {
 	a.mu.Lock()

@@ -42,7 +42,7 @@ func (m *model) drawPane(c *canvas, r rect) {
 		c.text(r.row(1).inset(1), m.theme.faint, s.Reason)
 		c.text(r.row(2).inset(1), m.theme.faint, "R  "+m.words.actResume)
 	default:
-		p.draw(c, r, m.focus == onPane && len(m.layers) == 0)
+		p.draw(c, r, m.focus == onPane && len(m.layers) == 0, m.theme.faint)
 	}
 }
 
@@ -64,9 +64,12 @@ func (m *model) drawTitle(c *canvas, r rect) {
 	glyph, st := m.mark(s)
 	c.text(r, st, glyph)
 	r = cut(r, 2)
-	right := s.Agent
+	right := ""
+	if r.w >= 50 {
+		right = s.Agent + " · "
+	}
 	if s.Since > 0 {
-		right += " · " + m.words.statusWord(s.Status) + " " + m.words.age(m.now.Sub(time.UnixMilli(s.Since)))
+		right += m.words.statusWord(s.Status) + " " + m.words.age(m.now.Sub(time.UnixMilli(s.Since)))
 	}
 	if r.w > 30 {
 		r.w -= c.right(r, m.theme.dim, right) + 2

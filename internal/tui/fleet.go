@@ -70,7 +70,7 @@ const (
 	rowProject                     // a folder that was opened
 	rowWorktree                    // one of its work trees, but the first
 	rowSession
-	rowNone // "no sessions", "nothing yet"
+	rowNone // "nothing yet"
 )
 
 // A row is one line of the sidebar.
@@ -91,6 +91,7 @@ type view struct {
 	folded map[string]bool
 	pinned map[string]bool // links
 	ended  bool            // closed sessions are shown
+	keep   string          // but this one is in any case: it is looked at
 	root   string          // the folder of loose terminals and chats lies here: termio's own
 }
 
@@ -105,14 +106,22 @@ func (f *fleet) rows(v view, w *words) []row {
 	chats, terminals := filepath.Join(v.root, "chats"), filepath.Join(v.root, "terminals")
 	for _, s := range []struct{ root, title string }{{terminals, w.terminals}, {chats, w.chats}} {
 		if len(places[s.root]) > 0 {
-			out = append(out, f.place(v, w, rowSection, s.root, s.title, "", 0, places[s.root])...)
+			out = append(out, f.place(v, rowSection, s.root, s.title, "", 0, places[s.root])...)
 		}
 	}
 	projects := slices.Clone(f.projects)
 	projects = slices.DeleteFunc(projects, func(p api.ProjectInfo) bool { return p.Root == chats || p.Root == terminals })
-	slices.SortStableFunc(projects, func(a, b api.ProjectInfo) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(projects, func(a, b api.ProjectInfo) int { // those in which nothing is come last
+		if busy := len(places[a.Root]) > 0; busy != (len(places[b.Root]) > 0) {
+			if busy {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
 	for _, p := range projects {
-		out = append(out, f.project(v, w, p, places)...)
+		out = append(out, f.project(v, p, places)...)
 	}
 	if len(out) == 0 && f.known {
 		out = append(out, row{kind: rowNone, key: "none", title: w.nothingYet})
@@ -131,7 +140,7 @@ func (f *fleet) byPlace() map[string][]api.SessionInfo {
 
 // project is a project's row and what is under it: the sessions of its own folder, then
 // each other work tree with its own.
-func (f *fleet) project(v view, w *words, p api.ProjectInfo, places map[string][]api.SessionInfo) []row {
+func (f *fleet) project(v view, p api.ProjectInfo, places map[string][]api.SessionInfo) []row {
 	inTree := map[string][]api.SessionInfo{}
 	for _, s := range places[p.Root] {
 		tree := s.Worktree
@@ -146,19 +155,19 @@ func (f *fleet) project(v view, w *words, p api.ProjectInfo, places map[string][
 	if len(p.Worktrees) > 0 {
 		branch = p.Worktrees[0].Branch
 	}
-	out := f.place(v, w, rowProject, p.Root, p.Name, branch, 0, inTree[""])
+	out := f.place(v, rowProject, p.Root, p.Name, branch, 0, inTree[""])
 	head := &out[0]
 	var below []row
 	known := map[string]bool{"": true}
 	for _, t := range p.Worktrees {
 		if t.Path != p.Root {
 			known[t.Path] = true
-			below = append(below, f.place(v, w, rowWorktree, t.Path, cmp.Or(t.Branch, filepath.Base(t.Path)), "", 1, inTree[t.Path])...)
+			below = append(below, f.place(v, rowWorktree, t.Path, cmp.Or(t.Branch, filepath.Base(t.Path)), "", 1, inTree[t.Path])...)
 		}
 	}
 	for _, tree := range slices.Sorted(maps.Keys(inTree)) {
 		if !known[tree] { // git does not know it any more
-			below = append(below, f.place(v, w, rowWorktree, tree, filepath.Base(tree), "", 1, inTree[tree])...)
+			below = append(below, f.place(v, rowWorktree, tree, filepath.Base(tree), "", 1, inTree[tree])...)
 		}
 	}
 	head.counts = rollup{}
@@ -168,9 +177,6 @@ func (f *fleet) project(v view, w *words, p api.ProjectInfo, places map[string][
 	head.folds = head.folds || len(below) > 0
 	if head.folded {
 		return out[:1]
-	}
-	if len(below) > 0 && len(out) == 2 && out[1].kind == rowNone {
-		out = out[:1]
 	}
 	return append(out, below...)
 }
@@ -184,7 +190,7 @@ func inside(root, folder string) bool {
 // place is the row of a place and, unless it is folded, its sessions: those that are
 // pinned, then the open ones in the order in which they were begun, then the newest
 // that have ended.
-func (f *fleet) place(v view, w *words, kind rowKind, key, title, detail string, depth int, sessions []api.SessionInfo) []row {
+func (f *fleet) place(v view, kind rowKind, key, title, detail string, depth int, sessions []api.SessionInfo) []row {
 	head := row{kind: kind, key: key, title: title, detail: detail, depth: depth, folded: v.folded[key]}
 	var open, ended []api.SessionInfo
 	for _, s := range sessions {
@@ -207,10 +213,14 @@ func (f *fleet) place(v view, w *words, kind rowKind, key, title, detail string,
 	slices.SortFunc(ended, func(a, b api.SessionInfo) int {
 		return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Link, b.Link))
 	})
-	if !v.ended {
-		ended = nil
-	}
-	all := append(open, ended[:min(len(ended), maxEnded)]...)
+	shown := 0
+	ended = slices.DeleteFunc(ended, func(s api.SessionInfo) bool {
+		if v.ended {
+			shown++
+		}
+		return (!v.ended || shown > maxEnded) && s.Link != v.keep
+	})
+	all := append(open, ended...)
 	head.folds = len(all) > 0
 	out := []row{head}
 	if head.folded {
@@ -218,9 +228,6 @@ func (f *fleet) place(v view, w *words, kind rowKind, key, title, detail string,
 	}
 	for _, s := range all {
 		out = append(out, row{kind: rowSession, key: s.Link, title: s.Title, depth: depth + 1, session: s})
-	}
-	if len(all) == 0 && kind != rowWorktree {
-		out = append(out, row{kind: rowNone, key: key + "/", title: w.noSessions, depth: depth + 1})
 	}
 	return out
 }

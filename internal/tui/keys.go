@@ -58,12 +58,19 @@ func (m *model) listKey(k vt.Key) []command {
 // paneKey is a key while the terminal has them: all but the prefix key are the session's.
 func (m *model) paneKey(k vt.Key) []command {
 	if k == m.keys.prefix {
+		m.start, m.early = "", nil
 		m.setFocus(onList)
+		return nil
+	}
+	if m.start != "" { // what is about to be shown gets it, and nothing else
+		if len(m.early) < maxEarly {
+			m.early = append(m.early, k)
+		}
 		return nil
 	}
 	p := m.pane
 	switch {
-	case p == nil || p.live == nil:
+	case p == nil || p.live == nil || p.ended != "":
 		m.setFocus(onList)
 		return m.listKey(k)
 	case k.Mods == vt.Shift && (k.Name == vt.KeyPageUp || k.Name == vt.KeyPageDown) && (p.history > 0 && !p.live.modes().AltScreen):

@@ -32,7 +32,7 @@ func lay(cols, rows int, on focus, hidden bool, askRows int) layout {
 	body := rect{0, 0, cols, rows - 1}
 	l.bar = rect{0, rows - 1, cols, 1}
 	beside := cols >= besideCols
-	if beside && !hidden || !beside && on == onList {
+	if beside && !hidden || on == onList {
 		l.list = body
 		if beside {
 			l.list.w = max(min(cols*3/10, listMax), listMin)

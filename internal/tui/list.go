@@ -19,17 +19,21 @@ func (m *model) drawList(c *canvas, l layout) {
 			m.drawRow(c, l.rows.row(i), &m.list[n])
 		}
 	}
-	if m.top > 0 {
-		c.right(l.rows.row(0), m.theme.faint, "↑")
-	}
-	if m.top+l.rows.h < len(m.list) {
-		c.right(l.rows.row(l.rows.h-1), m.theme.faint, "↓")
-	}
 }
 
 // drawHead says in one line how the whole fleet is.
 func (m *model) drawHead(c *canvas, r rect) {
 	t := m.fleet.total()
+	rows, more := m.layout().rows.h, ""
+	if m.top > 0 {
+		more = "↑" + count(m.top)
+	}
+	if below := len(m.list) - m.top - rows; below > 0 {
+		more += "↓" + count(below)
+	}
+	if more != "" {
+		r.w -= c.right(r, m.theme.faint, more) + 1
+	}
 	type part struct {
 		st   vt.Style
 		text string

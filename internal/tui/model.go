@@ -110,10 +110,11 @@ type model struct {
 	noticeBad  bool
 	noticeAt   time.Time
 	daemonErr  error
+	early      []vt.Key // typed for the session that is about to be selected
 	quitting   bool
-	whole      bool                 // the next frame is drawn whole
-	asked      map[string]time.Time // when each open question was first shown here
-	drafts     map[string]string    // typed and not sent, by link; keepDraft writes it
+	whole      bool              // the next frame is drawn whole
+	asked      map[string]asked  // each open question, by the session that asks
+	drafts     map[string]string // typed and not sent, by link; keepDraft writes it
 	outerFocus bool
 }
 
@@ -216,16 +217,7 @@ func (m *model) told(l api.FleetLine) []command {
 	first := !m.fleet.known
 	m.daemonErr = nil
 	m.fleet.take(l)
-	for _, s := range m.fleet.asking() {
-		if _, ok := m.asked[s.Link]; !ok {
-			m.asked[s.Link] = m.now
-		}
-	}
-	for link := range m.asked {
-		if m.fleet.sessions[link].Status != api.NeedsYou {
-			delete(m.asked, link)
-		}
-	}
+	m.noteQuestions()
 	for _, t := range slices.Clone(m.layers) {
 		if h, ok := t.layer.(listener); ok {
 			h.heard(m)
@@ -246,6 +238,28 @@ func (m *model) told(l api.FleetLine) []command {
 	return nil
 }
 
+// asked is a question and when it was first shown here.
+type asked struct {
+	question string
+	at       time.Time
+}
+
+// noteQuestions notes which questions are new.
+func (m *model) noteQuestions() {
+	before := m.asked
+	m.asked = map[string]asked{}
+	for _, s := range m.fleet.asking() {
+		q := asked{at: m.now}
+		if s.Dialog != nil {
+			q.question = s.Dialog.Question + "\n" + s.Dialog.Detail
+		}
+		if old, ok := before[s.Link]; ok && old.question == q.question {
+			q = old
+		}
+		m.asked[s.Link] = q
+	}
+}
+
 // selectStart selects what was asked for, as soon as it is there. Of a project the
 // session that most wants to be seen is.
 func (m *model) selectStart() {
@@ -263,6 +277,7 @@ func (m *model) selectStart() {
 			continue
 		}
 		m.start = ""
+		defer m.typeEarly()
 		if r.kind == rowProject && i+1 < len(m.list) && m.list[i+1].kind == rowSession && !r.folded {
 			m.selectRow(i + 1)
 		} else {
@@ -270,6 +285,15 @@ func (m *model) selectStart() {
 		}
 		m.showSelected()
 		return
+	}
+}
+
+// typeEarly passes on what was typed for a session before it was there.
+func (m *model) typeEarly() {
+	early := m.early
+	m.early = nil
+	for _, k := range early {
+		m.paneKey(k)
 	}
 }
 
@@ -282,9 +306,11 @@ func (m *model) firstSession() int {
 // goes to the one that took its place.
 func (m *model) relist() {
 	at := m.at()
+	m.view.keep = m.cursor
 	m.list = m.fleet.rows(m.view, m.words)
 	if m.cursor != "" && m.at() < 0 && len(m.list) > 0 {
 		m.selectRow(min(max(at, 0), len(m.list)-1))
+		m.setFocus(onList) // what is typed was not meant for the next one
 	}
 }
 
@@ -332,22 +358,29 @@ func (m *model) intoSight() {
 	m.top = min(m.top, max(len(m.list)-rows, 0))
 }
 
-// showSelected shows the selected session in the pane. A session that is left keeps its
-// size and goes on.
+// showSelected shows the selected session in the pane. One that is left keeps its size
+// and goes on; one whose terminal is not on the screen is not looked at. What a session
+// showed last stays when it ends.
 func (m *model) showSelected() {
+	area := m.layout().pane
+	if area.empty() {
+		m.closePane()
+		return
+	}
 	s, ok := m.selected()
 	if !ok {
-		return // a project is selected: the pane stays
+		return // a place is selected: the pane stays
 	}
-	if m.pane != nil && m.pane.link == s.Link && (m.pane.live != nil) == (s.Status != api.Closed) {
-		return
+	if p := m.pane; p != nil && p.link == s.Link {
+		if gone := p.live == nil || p.ended != ""; !gone || s.Status == api.Closed {
+			return
+		}
 	}
 	m.closePane()
 	m.pane = &pane{link: s.Link}
 	if s.Status != api.Closed {
-		a := m.layout().pane
-		m.pane.cols, m.pane.rows = a.w, a.h
-		m.pane.live = m.screens.open(s.Link, a.w, a.h)
+		m.pane.cols, m.pane.rows = area.w, area.h
+		m.pane.live = m.screens.open(s.Link, area.w, area.h)
 	}
 }
 
@@ -361,6 +394,7 @@ func (m *model) closePane() {
 // fit gives the pane the size that the layout has for it.
 func (m *model) fit() {
 	m.intoSight()
+	m.showSelected()
 	if m.pane == nil || m.pane.live == nil {
 		return
 	}
@@ -411,7 +445,7 @@ func (m *model) links() []string {
 func newModel(l Look, w *words, c calls, t terminals) *model {
 	m := &model{
 		words: w, look: l, theme: newTheme(l), call: c, screens: t, cols: 80, rows: 24, outerFocus: true,
-		view: view{folded: map[string]bool{}, pinned: map[string]bool{}}, asked: map[string]time.Time{},
+		view: view{folded: map[string]bool{}, pinned: map[string]bool{}}, asked: map[string]asked{},
 	}
 	m.acts = actions(w)
 	m.keys = newKeymap(m.acts)

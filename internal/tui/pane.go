@@ -90,10 +90,20 @@ func (p *pane) origin(area rect) (x, y int) {
 	return x, y
 }
 
-// draw draws the session's screen. hasKeys says that the cursor is the person's.
-func (p *pane) draw(c *canvas, area rect, hasKeys bool) {
+// draw draws the session's screen. hasKeys says that the cursor is the person's; beyond
+// is what lies around a screen that is smaller than the pane.
+func (p *pane) draw(c *canvas, area rect, hasKeys bool, beyond vt.Style) {
 	if !p.ready {
 		return
+	}
+	if !p.leads && p.ended == "" {
+		for y := range area.h {
+			for x := range area.w {
+				if x >= p.vtView.cols || y >= p.vtView.rows {
+					c.put(area, area.x+x, area.y+y, vt.Cell{Text: "·", Width: 1, Style: beyond})
+				}
+			}
+		}
 	}
 	ox, oy := p.origin(area)
 	for y := range min(area.h, p.vtView.rows-oy) {

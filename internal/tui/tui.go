@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +60,9 @@ func Run(ctx context.Context, o Options) error {
 	p.model = newModel(o.Look, wordsOf(o.Locale), o.Client, screens)
 	p.model.view.root = o.Client.Paths().Home
 	p.model.start = o.Select
+	if strings.HasPrefix(o.Select, api.LinkPrefix) {
+		p.model.focus = onPane
+	}
 	p.paint.profile = o.Look.Profile
 	p.wg.Go(p.read)
 	p.wg.Go(p.follow)

@@ -12,7 +12,6 @@ type words struct {
 	// Places of the sidebar.
 	terminals, chats, projects string
 	nothingYet                 string // the sidebar before the first session
-	noSessions                 string // under a project that has none
 
 	// Statuses.
 	working, done, needsYou, idle, closed string
@@ -57,8 +56,8 @@ func wordsOf(locale string) *words {
 func english() *words {
 	return &words{
 		terminals: "Terminals", chats: "Chats", projects: "Projects",
-		nothingYet: "Nothing runs yet.", noSessions: "no sessions",
-		working: "working", done: "done", needsYou: "needs you", idle: "idle", closed: "closed",
+		nothingYet: "Nothing runs yet.",
+		working:    "working", done: "done", needsYou: "needs you", idle: "idle", closed: "closed",
 		needCount:  func(n int) string { return fmt.Sprintf("%d need%s you", n, map[bool]string{true: "s"}[n == 1]) },
 		workCount:  func(n int) string { return fmt.Sprintf("%d working", n) },
 		doneCount:  func(n int) string { return fmt.Sprintf("%d done", n) },
@@ -98,8 +97,8 @@ func english() *words {
 func chinese() *words {
 	return &words{
 		terminals: "终端", chats: "对话", projects: "项目",
-		nothingYet: "还没有会话。", noSessions: "没有会话",
-		working: "工作中", done: "完成", needsYou: "等你", idle: "空闲", closed: "已关闭",
+		nothingYet: "还没有会话。",
+		working:    "工作中", done: "完成", needsYou: "等你", idle: "空闲", closed: "已关闭",
 		needCount:  func(n int) string { return fmt.Sprintf("%d 个等你", n) },
 		workCount:  func(n int) string { return fmt.Sprintf("%d 个工作中", n) },
 		doneCount:  func(n int) string { return fmt.Sprintf("%d 个完成", n) },
