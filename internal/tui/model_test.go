@@ -122,7 +122,7 @@ func TestNumbersAnswer(t *testing.T) {
 	b.wants("asked of the daemon", len(b.calls.log), 1)
 	b.now = b.now.Add(deafFor)
 	b.keys("1")
-	b.wants("asked of the daemon", b.calls.log[len(b.calls.log)-1], `send 1 "1" for "Delete it?"`)
+	b.wants("asked of the daemon", b.calls.log[len(b.calls.log)-1], `send 1 "Yes" for "Delete it?"`)
 }
 
 // A question that follows another one in the same session is as new as the first was.
