@@ -22,11 +22,6 @@ func (f *fakeCalls) Send(_ context.Context, target string, r api.SendRequest) (a
 	return api.SendReply{}, nil
 }
 
-func (f *fakeCalls) Spawn(_ context.Context, r api.SpawnRequest) (api.StartReply, error) {
-	f.log = append(f.log, fmt.Sprintf("spawn in %s", r.Cwd))
-	return api.StartReply{Target: link(70)}, nil
-}
-
 func (f *fakeCalls) Close(_ context.Context, target string) (api.CloseReply, error) {
 	f.log = append(f.log, "close "+target[len(target)-1:])
 	return api.CloseReply{}, nil
@@ -152,9 +147,9 @@ func TestWhatOpensByItselfIsDeafAtFirst(t *testing.T) {
 // What is typed for a session that is just being started goes to that one, whole.
 func TestTypedForTheNextSession(t *testing.T) {
 	b := onBench(t, 4)
-	b.keys("n", "h", "i", "enter")
-	b.wants("asked of the daemon", strings.Join(b.calls.log, "; "), "spawn in /home/ada/shop")
 	before := b.live()
+	b.send(startedMsg{link(70)})
+	b.keys("h", "i", "enter")
 	next := api.FleetLine{Sessions: []api.SessionInfo{session(70, "new", "Codex", api.Idle, 0)}}
 	b.send(fleetMsg{next})
 	b.wants("typed into the one before", string(before.typed), "")
