@@ -261,14 +261,17 @@ func resumeShape() *shape {
 		opt("storeMatch", checked("dir:PATTERN or file:PATTERN below storeRoot or one of its folders; the pattern has {id}, and may have * and /.", checkStoreMatch)),
 		opt("transcript", plain("Of dir: the transcript inside the folder.")),
 		opt("discover", objectOf("How to find the conversation that the agent began by itself.",
-			req("root", checked("Folder, searched through; of sqlite the database.", checkPath)),
+			req("root", checked("Folder, searched through; of sqlite the database. A relative path is one in the conversation's own folder.", checkRoot)),
 			req("format", oneOf("jsonl: the first line of a file, which is the transcript; json: a metadata file; sqlite: a row of table.", formatJSONL, formatJSON, formatSQLite)),
 			req("id", plain("Key path or column of the id.")),
-			req("cwd", plain("Key path or column of the folder.")),
+			opt("cwd", plain("Key path or column of the folder; needed unless root is relative.")),
 			opt("table", plain("Of sqlite.")),
 			opt("created", plain("Key path or column of the time at which the conversation was begun. Without it the file's own time has to do.")),
+			opt("updated", plain("Key path or column of the time at which something was last said. Without it the file's own time has to do.")),
+			opt("title", plain("Key path or column of the title.")),
 			opt("held", yesNo("The agent's process has the record open while it runs: where the system tells, that decides whose it is.")),
 			opt("parent", plain("Key path or column that only a subagent's record has.")))),
+		opt("history", historyShape()),
 	)
 	s.also = checkResume
 	s.extra = map[string]any{
@@ -276,4 +279,23 @@ func resumeShape() *shape {
 		"dependentRequired": map[string]any{"storeRoot": []string{"storeMatch"}, "storeMatch": []string{"storeRoot"}, "create": []string{"resume"}},
 	}
 	return s
+}
+
+func historyShape() *shape {
+	line := func(doc string) *shape {
+		return listOf(doc, objectOf("",
+			opt("where", table("Key path → pattern; all must match. A path goes through lists.", pattern(""))),
+			req("text", plain("Key path of the text."))))
+	}
+	return objectOf("What a record tells of its conversation, for lists of past ones. Records are JSON lines, or a .json file.",
+		opt("root", checked("Folder of records whose names do not hold the whole id, in place of storeRoot.", checkPath)),
+		opt("match", checked("And file:PATTERN of those records below it, with * and /.", checkRecordMatch)),
+		opt("id", plain("Key path of the id, where the name does not tell it.")),
+		opt("file", checked("Of dir: the file inside the folder that is read; {id} stands for the id. The transcript by default.", checkInside)),
+		opt("folder", plain("Key path of the folder in which the conversation was begun; the first line that has it counts. Of discover, cwd by default.")),
+		opt("folderFile", plain("A file that holds that folder, relative to the record's.")),
+		opt("names", pattern("What of a folder's path is - in the names of the store's own folders. Where it stands, only the project's are looked through.")),
+		opt("skip", table("Key path → pattern: lines that do not count, as those of subagents. Those of transcript.skip by default.", pattern(""))),
+		opt("title", line("The title: the last line that fits.")),
+		opt("prompt", line("The first prompt: the first line that fits.")))
 }

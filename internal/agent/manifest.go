@@ -207,6 +207,7 @@ type Resume struct {
 	StoreMatch string    `json:"storeMatch,omitempty"` // dir:PATTERN or file:PATTERN
 	Transcript string    `json:"transcript,omitempty"` // of a dir: store, the transcript inside the folder
 	Discover   *Discover `json:"discover,omitempty"`   // the agent chooses the id
+	History    *History  `json:"history,omitempty"`    // what a record tells of its conversation
 }
 
 // Discover says how to find the conversation that an agent began by itself.
@@ -217,10 +218,35 @@ type Discover struct {
 	Cwd    string `json:"cwd"`              // key path, or a column
 	Table  string `json:"table,omitempty"`  // of sqlite
 	Parent string `json:"parent,omitempty"` // key path that only a subagent's record has
-	// Created is the key path of the time at which the conversation was begun.
+	// Created is the key path, or the column, of the time at which the conversation was begun.
 	Created string `json:"created,omitempty"`
+	// Updated is the same of the last time that something was said; without it the
+	// file's own time has to do.
+	Updated string `json:"updated,omitempty"`
+	Title   string `json:"title,omitempty"` // key path, or a column
 	// Held says that the agent's process has the record open while it runs.
 	Held bool `json:"held,omitempty"`
+}
+
+// History says how the records tell what their conversations are: for lists of past
+// ones, and to take one up in its own folder.
+type History struct {
+	Root       string             `json:"root,omitempty"`       // folder of records whose names do not hold the whole id
+	Match      string             `json:"match,omitempty"`      // and file:PATTERN of them, below it
+	ID         string             `json:"id,omitempty"`         // key path of the id, where the name does not tell it
+	File       string             `json:"file,omitempty"`       // of a dir: store, the file inside the folder; {id} is the id
+	Folder     string             `json:"folder,omitempty"`     // key path: where the conversation was begun
+	FolderFile string             `json:"folderFile,omitempty"` // or a file that holds it, relative to the record
+	Names      Pattern            `json:"names,omitzero"`       // characters of a folder that are - in the names of the store's own folders
+	Skip       map[string]Pattern `json:"skip,omitempty"`       // key path → pattern: lines that do not count
+	Title      []LineText         `json:"title,omitempty"`      // the last line that fits has the title
+	Prompt     []LineText         `json:"prompt,omitempty"`     // the first line that fits has the first prompt
+}
+
+// LineText is a text in the lines that match.
+type LineText struct {
+	Where map[string]Pattern `json:"where,omitempty"` // key path → pattern; all must match
+	Text  string             `json:"text"`            // key path
 }
 
 // Skills says where the agent looks for skills.
@@ -292,12 +318,14 @@ func (m *Manifest) ChoosesID() bool { return m.Resume != nil && m.Resume.Create 
 // Discovers reports whether the agent chooses the conversation's id itself and its
 // record can be looked for.
 func (m *Manifest) Discovers() bool {
-	return m != nil && m.Resume != nil && m.Resume.Discover != nil && m.Resume.Discover.Format != formatSQLite
+	return m != nil && m.Resume != nil && m.Resume.Discover != nil
 }
 
 // HoldsRecord reports whether the agent has its conversation's record open while it
 // runs, so that its open files tell which one it is.
-func (m *Manifest) HoldsRecord() bool { return m.Discovers() && m.Resume.Discover.Held }
+func (m *Manifest) HoldsRecord() bool {
+	return m.Discovers() && m.Resume.Discover.Held && m.Resume.Discover.Format != formatSQLite
+}
 
 // CanResume reports whether a conversation of the agent can be gone on with.
 func (m *Manifest) CanResume() bool { return m.Resume != nil && m.Resume.Resume != "" }

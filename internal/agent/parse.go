@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -429,4 +430,42 @@ func checkResume(n *node, say func(*node, string, string)) {
 	if discover != nil && sqlite != (discover.get("table") != nil) {
 		say(discover, "discover.table", "goes with the format sqlite, which needs it")
 	}
+	if discover != nil && discover.get("cwd") == nil && !relative(discover.get("root").text()) {
+		say(discover, "discover.cwd", "is missing: whose conversation a record is goes by its folder")
+	}
+	if relative(discover.get("root").text()) && !sqlite {
+		say(discover.get("root"), "discover.root", "is relative, which goes with the format sqlite only")
+	}
+	if h := n.get("history"); h != nil && (h.get("match") != nil) != (h.get("root") != nil) {
+		say(h, "history.root", "and history.match go together")
+	} else if h.get("root") != nil && (h.get("id") == nil || root != nil || discover != nil) {
+		say(h, "history.root", "needs history.id, and has no storeRoot or discover beside it")
+	}
+}
+
+// relative reports whether a path of a manifest is one in the conversation's folder.
+func relative(path string) bool { return path != "" && checkPath(path) != "" }
+
+// checkRoot wants a path, or one below the conversation's folder.
+func checkRoot(s string) string {
+	if relative(s) {
+		return checkInside(s)
+	}
+	return ""
+}
+
+// checkInside wants a path that stays inside the folder it is in.
+func checkInside(s string) string {
+	if !fs.ValidPath(s) || s == "." {
+		return fmt.Sprintf("must be absolute, begin with ~/ or lie inside the folder, not %q", s)
+	}
+	return ""
+}
+
+// checkRecordMatch is checkStoreMatch without the need for the id.
+func checkRecordMatch(s string) string {
+	if !strings.HasPrefix(s, storeFile+":") {
+		return fmt.Sprintf("must be file:PATTERN, not %q", s)
+	}
+	return checkStoreMatch(s + "{id}")
 }

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 )
 
 // A Verdict says how a conversation can be gone on with.
@@ -61,17 +63,76 @@ func Decide(m *Manifest, at Place, conversation string, prompted bool) Decision 
 
 // findConversation looks a conversation up wherever the manifest says.
 func (m *Manifest) findConversation(at Place, conversation string) (string, error) {
-	if m.Resume.Discover == nil || m.Resume.StoreRoot != "" {
+	found := ""
+	d, h := m.Resume.Discover, m.Resume.History
+	switch {
+	case m.Resume.StoreRoot != "":
 		return m.FindRecord(at, conversation)
-	}
-	records, err := m.records(at, nil)
-	if err != nil {
-		return "", err
-	}
-	for _, r := range records {
-		if r.ID == conversation {
-			return r.Path, nil
+	case d != nil && d.Format == formatSQLite:
+		rows, err := d.rows(at, m, TableQuery{Equal: map[string]string{d.ID: conversation}, Limit: 1}, []string{at.Folder})
+		if err != nil {
+			return "", err
 		}
+		if len(rows) > 0 {
+			found = rows[0].Path
+		}
+	case d != nil:
+		records, err := m.records(at, nil)
+		if err != nil {
+			return "", err
+		}
+		if i := slices.IndexFunc(records, func(r Record) bool { return r.ID == conversation }); i >= 0 {
+			found = records[i].Path
+		}
+	case h != nil && h.Root != "":
+		err := m.eachRecord(at, h.Root, h.Match, nil, func(p Past) {
+			if found != "" {
+				return
+			}
+			everywhere := func(string) bool { return true }
+			tells, ok := m.readHead(at.FS, p.Path, everywhere, func(h recordHead) bool { return h.id != "" })
+			if ok && tells.id == conversation {
+				found = p.Path
+			}
+		})
+		if err != nil {
+			return "", err
+		}
+	default:
+		return "", ErrUnknowable
 	}
-	return "", fmt.Errorf("conversation %s: %w", conversation, fs.ErrNotExist)
+	if found == "" {
+		return "", fmt.Errorf("conversation %s: %w", conversation, fs.ErrNotExist)
+	}
+	return found, nil
+}
+
+// Remembered is what an agent's record tells of a conversation that is to be taken up,
+// with the folder "" where it tells none. It is [fs.ErrNotExist] only when the store
+// shows that there is none, and [ErrUnknowable] where nothing can tell.
+func Remembered(m *Manifest, at Place, conversation string) (Past, error) {
+	p := Past{Agent: m, ID: conversation}
+	if m.IsShell() || !m.CanResume() {
+		return p, ErrUnknowable
+	}
+	record, err := m.findConversation(at, conversation)
+	if err != nil {
+		return p, err
+	}
+	p.Path = record
+	if d := m.Resume.Discover; d != nil && d.Format == formatSQLite {
+		rows, err := d.rows(at, m, TableQuery{Equal: map[string]string{d.ID: conversation}, Limit: 1}, []string{at.Folder})
+		if err == nil && len(rows) > 0 {
+			p.Folder, p.Title = rows[0].Folder, clean(rows[0].Title, maxTitle)
+		}
+		return p, err
+	}
+	file := m.recordFile(record, conversation)
+	if file == "" {
+		return p, nil
+	}
+	everywhere := func(string) bool { return true }
+	tells, _ := m.readHead(at.FS, file, everywhere, pastKnown)
+	p.Folder, p.Title, p.Path = tells.folder, cmp.Or(tells.title, tells.prompt), file
+	return p, nil
 }

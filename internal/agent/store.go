@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,12 @@ type Place struct {
 	FS     fs.FS
 	Home   string
 	Lookup func(string) string // variables of the agent's environment; nil is none
+	// Table reads a SQLite database, without getting into its program's way. It is
+	// [fs.ErrNotExist] when there is no such file, and [ErrUnknowable] when the database
+	// has no such table or column. Nil: databases can't be read.
+	Table func(file string, q TableQuery) ([][]string, error)
+	// Folder is the session's folder, for a store that lies in it.
+	Folder string
 }
 
 // inFS is an absolute path as an fs.FS wants it.
@@ -151,7 +158,8 @@ func escapeGlob(s string) string {
 type Record struct {
 	ID       string
 	Folder   string // where it was begun
-	Path     string // absolute, of the file
+	Path     string // absolute, of the file or the database
+	Title    string // the agent's own; "" where the record has none
 	Modified time.Time
 	Created  time.Time // when the conversation was begun; zero where the record does not say
 }
@@ -169,12 +177,31 @@ func (m *Manifest) Records(at Place) ([]Record, error) { return m.records(at, ni
 
 // records lists those that want lets through, by path and file.
 func (m *Manifest) records(at Place, want func(p string, info fs.FileInfo) bool) ([]Record, error) {
-	if m == nil || m.Resume == nil || m.Resume.Discover == nil || m.Resume.Discover.Format == formatSQLite {
+	if m == nil || m.Resume == nil || m.Resume.Discover == nil {
 		return nil, ErrUnknowable
 	}
 	d := m.Resume.Discover
-	root := inFS(m.Expand(d.Root, at.Home, at.Lookup))
+	if d.Format == formatSQLite {
+		return d.rows(at, m, TableQuery{Newest: cmp.Or(d.Updated, d.Created), Limit: maxPastRows}, []string{at.Folder})
+	}
 	var records []Record
+	err := m.walkRecords(at, func(p string, info fs.FileInfo) {
+		if want != nil && !want(p, info) {
+			return
+		}
+		if r, ok := d.read(at.FS, inFS(p)); ok {
+			r.Modified = info.ModTime()
+			records = append(records, r)
+		}
+	})
+	return records, err
+}
+
+// walkRecords goes through the files of an agent that chooses its ids itself, by name
+// and time.
+func (m *Manifest) walkRecords(at Place, each func(p string, info fs.FileInfo)) error {
+	d := m.Resume.Discover
+	root := inFS(m.Expand(d.Root, at.Home, at.Lookup))
 	files := 0
 	err := fs.WalkDir(at.FS, root, func(p string, e fs.DirEntry, err error) error {
 		switch {
@@ -193,20 +220,15 @@ func (m *Manifest) records(at Place, want func(p string, info fs.FileInfo) bool)
 		if files++; files > maxStoreFiles {
 			return fmt.Errorf("more than %d files in %s", maxStoreFiles, root)
 		}
-		info, err := e.Info()
-		if err != nil || want != nil && !want("/"+p, info) {
-			return nil
-		}
-		if r, ok := d.read(at.FS, p); ok {
-			r.Modified = info.ModTime()
-			records = append(records, r)
+		if info, err := e.Info(); err == nil {
+			each("/"+p, info)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list conversations of %s: %w", m.ID, err)
+		return fmt.Errorf("list conversations of %s: %w", m.ID, err)
 	}
-	return records, nil
+	return nil
 }
 
 // read reads one record: the first line, or the whole of a metadata file.
@@ -227,9 +249,7 @@ func (d *Discover) read(fsys fs.FS, p string) (Record, bool) {
 	}
 	root, _, _ := readTree(head)
 	r := Record{ID: root.path(d.ID).text(), Folder: pathText(root.path(d.Cwd)), Path: "/" + p}
-	if t, err := time.Parse(time.RFC3339, root.path(d.Created).text()); err == nil {
-		r.Created = t
-	}
+	r.Created, r.Title = stamp(root.path(d.Created).text()), clean(root.path(d.Title).text(), maxTitle)
 	return r, ValidConversation(r.ID) && r.Folder != "" && root.path(d.Parent).text() == ""
 }
 
@@ -292,7 +312,7 @@ func (m *Manifest) newRecords(at Place, b Binding) (fits []Record, err error) {
 		if b.Real != nil {
 			folder = b.Real(folder)
 		}
-		if path.Clean(folder) == path.Clean(b.Folder) && (r.Created.IsZero() || r.Created.After(after)) {
+		if path.Clean(folder) == path.Clean(b.Folder) && r.Modified.After(after) && (r.Created.IsZero() || r.Created.After(after)) {
 			fits = append(fits, r)
 		}
 	}
