@@ -43,7 +43,8 @@ type PastQuery struct {
 // A PastResult are the conversations that were found, newest first.
 type PastResult struct {
 	Past []Past
-	// More says that there are, or may be, older ones.
+	// More says that there are older ones, or, where very many had to be opened, that there
+	// may be.
 	More bool
 	// Errors are stores that could not be read, by source.
 	Errors map[int]error
@@ -59,7 +60,7 @@ const (
 )
 
 // Conversations looks through stores for past conversations, newest first. It opens only as many
-// records as it takes to fill the limit.
+// records as it takes to fill the limit, and one more.
 func Conversations(sources []Source, q PastQuery) PastResult {
 	s := search{q: q, known: map[string]Past{}, seen: map[string]bool{}, result: PastResult{Errors: map[int]error{}}}
 	var all []candidate
@@ -111,7 +112,7 @@ type search struct {
 func (s *search) choose(sources []Source, all []candidate) {
 	heads := 0
 	for _, c := range all {
-		if len(s.result.Past) == s.q.Limit || heads == maxHeads {
+		if heads == maxHeads {
 			s.result.More = true
 			return
 		}
@@ -126,6 +127,10 @@ func (s *search) choose(sources []Source, all []candidate) {
 		key := p.Agent.ID + "\x00" + p.ID
 		if s.seen[key] {
 			continue
+		}
+		if len(s.result.Past) == s.q.Limit {
+			s.result.More = true
+			return
 		}
 		s.seen[key] = true
 		p.Title = cmp.Or(p.Title, s.known[key].Title)

@@ -3,6 +3,8 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -62,4 +64,41 @@ func (m *Manifest) FileEvidence(data []byte, p FileProcess, modified time.Time) 
 	}
 	ev.Text = clean(root.path(f.Reason).text(), maxText)
 	return ev, conversation, nil
+}
+
+// maxStatusFiles bounds how many status files are read for one conversation.
+const maxStatusFiles = 1000
+
+// StatusFileProcesses are the processes whose status files name a conversation. Files are
+// left behind by processes that were killed: whether one still runs is for the caller to see.
+func (m *Manifest) StatusFileProcesses(at Place, conversation string) (all []FileProcess) {
+	if m == nil || m.StatusFile == nil || m.StatusFile.Conversation == "" {
+		return nil
+	}
+	dir, name := path.Split(m.Expand(m.StatusFile.Path, at.Home, at.Lookup))
+	before, after, ok := strings.Cut(name, "{pid}")
+	if !ok {
+		return nil
+	}
+	entries, err := fs.ReadDir(at.FS, inFS(dir))
+	if err != nil {
+		return nil // it has no status files, so they name nobody
+	}
+	for _, e := range entries[:min(len(entries), maxStatusFiles)] {
+		rest, ok := strings.CutPrefix(e.Name(), before)
+		text, fits := strings.CutSuffix(rest, after)
+		pid, err := strconv.Atoi(text)
+		if !ok || !fits || err != nil || !e.Type().IsRegular() {
+			continue
+		}
+		data, err := fs.ReadFile(at.FS, path.Join(inFS(dir), e.Name()))
+		if err != nil {
+			continue
+		}
+		root, _, _ := readTree(data)
+		if root.path(m.StatusFile.Conversation).text() == conversation {
+			all = append(all, FileProcess{PID: pid, Start: root.path(m.StatusFile.Started).text()})
+		}
+	}
+	return all
 }

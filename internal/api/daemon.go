@@ -46,6 +46,7 @@ const (
 	RouteNotify   = "POST /v1/notify"                   //
 	RouteOpen     = "POST /v1/projects"                 // OpenRequest -> OpenReply
 	RouteAgents   = "GET /v1/agents"                    //
+	RouteHistory  = "GET /v1/agents/history"            // ?project= ?agent= ?limit=N
 	RouteSettings = "GET /v1/settings"                  //
 	RouteSet      = "PATCH /v1/settings"                // SettingsChange
 	RouteDaemon   = "GET /v1/daemon"                    // DaemonReply
@@ -118,6 +119,28 @@ type AgentsReply struct {
 	Head
 	Agents   []AgentInfo    `json:"agents"`
 	Problems []AgentProblem `json:"problems,omitempty"`
+}
+
+// A Conversation is a past conversation of an agent, as its own record tells.
+type Conversation struct {
+	ID      string `json:"id"`       // the agent's; sessions spawn --resume takes it
+	Agent   string `json:"agent"`    // display name
+	AgentID string `json:"agent_id"` // the manifest's id
+	Title   string `json:"title,omitempty"`
+	Folder  string `json:"folder"`            // where it was begun
+	Path    string `json:"path,omitempty"`    // of its record
+	Updated int64  `json:"updated"`           // when something was last said, unix milliseconds
+	Session string `json:"session,omitempty"` // link of the session that has it, or had it last
+	Open    bool   `json:"open,omitempty"`    // that session goes on
+}
+
+// HistoryReply answers the history route, newest first.
+type HistoryReply struct {
+	Head
+	Project       string         `json:"project"`
+	Conversations []Conversation `json:"conversations"`
+	More          bool           `json:"more,omitempty"` // there are older ones
+	Warnings      []string       `json:"warnings,omitempty"`
 }
 
 // Settings are what a person can switch. A nil switch was never answered.

@@ -114,6 +114,13 @@ var goldens = []struct {
 		"/home/ada/.claude/settings.json", "off", "/home/ada/.claude/skills/termio/SKILL.md",
 		"off", "/home/ada/.claude/trusted.toml", "from its manual",
 	}}, []AgentProblem{{"/home/ada/.termio/config/agents/x.json", "/hooks/type", "unknown type"}}}},
+	{"history-v1", HistoryReply{OKHead(), "shop", []Conversation{{
+		"5d1c7a40-0000-4000-8000-000000000001", "Claude Code", "claudeCode", "fix the login", "/home/ada/shop",
+		"/home/ada/.claude/projects/-home-ada-shop/5d1c7a40-0000-4000-8000-000000000001.jsonl", 1_767_225_600_000, testLink, true,
+	}}, true, []string{"OpenCode: the database is busy"}}},
+	{"history-bare-v1", HistoryReply{Head: OKHead(), Project: "shop", Conversations: []Conversation{{
+		ID: "ses_1", Agent: "OpenCode", AgentID: "opencode", Folder: "/home/ada/shop", Updated: 1_767_225_600_000,
+	}}}},
 	{"settings-change-v1", SettingsChange{testSettings, []string{"command_link"}}},
 	{"settings-v1", SettingsReply{OKHead(), testSettings, "/home/ada/.termio/config/settings.json", []string{"hooks added to Claude Code"}, []string{"read only"}}},
 	{"settings-bare-v1", SettingsReply{Head: OKHead(), File: "/home/ada/.termio/config/settings.json"}},

@@ -59,7 +59,7 @@ is termio agents list.`,
 			return err
 		},
 	}
-	cmd.AddCommand(list, schema, a.agentsTestCmd())
+	cmd.AddCommand(list, a.historyCmd(), schema, a.agentsTestCmd())
 	return cmd
 }
 

@@ -171,6 +171,20 @@ func (a *App) completeAgents(cmd *cobra.Command, _ []string, _ string) (out []co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeHistory completes the ids of past conversations.
+func (a *App) completeHistory(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, d cobra.ShellCompDirective) {
+	a.asking(cmd, func(ctx context.Context, c *client.Client) error {
+		v, err := c.History(ctx, client.HistoryOptions{Agent: cmd.Flag("agent").Value.String()})
+		for _, past := range v.Conversations {
+			if !past.Open {
+				out = append(out, cobra.CompletionWithDesc(clean(past.ID), clean(past.AgentID+": "+past.Title)))
+			}
+		}
+		return err
+	})
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeStates completes a list of states by commas.
 func completeStates(_ *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	head := toComplete[:strings.LastIndexByte(toComplete, ',')+1]
@@ -224,12 +238,13 @@ func (a *App) completions(root *cobra.Command) {
 		"enter", "escape", "tab", "backspace", "delete", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "ctrl-c", "ctrl-d", "shift-tab",
 	}
 	flags := map[string]map[string]cobra.CompletionFunc{
-		"sessions spawn": {"agent": a.completeAgents, "cwd": folders, "resume": noFiles, "worktree": noFiles, "timeout": noFiles},
+		"sessions spawn": {"agent": a.completeAgents, "cwd": folders, "resume": a.completeHistory, "worktree": noFiles, "timeout": noFiles},
 		"sessions run":   {"cwd": folders, "timeout": noFiles},
 		"sessions watch": {"state": completeStates, "since": noFiles},
 		"sessions send":  {"key": cobra.FixedCompletions(keys, cobra.ShellCompDirectiveNoFileComp), "timeout": noFiles},
 		"sessions read":  {"lines": noFiles},
 		"notify":         {"title": noFiles},
+		"agents history": {"agent": a.completeAgents, "project": folders, "limit": noFiles},
 	}
 	var walk func(cmd *cobra.Command, path string)
 	walk = func(cmd *cobra.Command, path string) {

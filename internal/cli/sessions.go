@@ -179,7 +179,9 @@ func (a *App) spawnCmd() *cobra.Command {
 		Short: "Start an agent on a prompt",
 		Long: `Start an agent in a session of its own and give it a prompt. The command ends as
 soon as the session exists; the prompt is typed when the agent is ready. The link
-alone goes to standard output. A prompt of - reads standard input.
+alone goes to standard output. A prompt of - reads standard input. --resume takes up
+a past conversation, which termio agents history lists, in the folder that it was
+begun in; a prompt is then not needed.
 ` + waitHelp,
 		Example: `  link=$(termio sessions spawn "fix the flaky test")
   termio sessions spawn --agent codex --worktree=fix --wait --timeout 10m - <prompt.md`,
@@ -210,7 +212,7 @@ alone goes to standard output. A prompt of - reads standard input.
 	f.StringVar(&req.Cwd, "cwd", "", "start it in the folder `DIR`")
 	f.StringVar(&worktree, "worktree", "", "give it a git worktree of its own, on a new branch; =`BRANCH` names it")
 	f.Lookup("worktree").NoOptDefVal = " "
-	f.StringVar(&req.Resume, "resume", "", "go on with the agent's past conversation `ID`")
+	f.StringVar(&req.Resume, "resume", "", "go on with the past conversation `ID` of termio agents history")
 	wait.register(cmd)
 	return cmd
 }

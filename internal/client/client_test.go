@@ -166,6 +166,10 @@ func TestRequests(t *testing.T) {
 		{"explain", func() error { _, err := c.Explain(ctx, "ab"); return err }, sent{"GET /v1/sessions/ab/explain", ""}},
 		{"notify", func() error { _, err := c.Notify(ctx, api.NotifyRequest{Message: "m"}); return err }, sent{"POST /v1/notify", `{"message":"m"}`}},
 		{"open", func() error { _, err := c.Open(ctx, api.OpenRequest{Path: "/tmp"}); return err }, sent{"POST /v1/projects", `{"path":"/tmp"}`}},
+		{"history", func() error {
+			_, err := c.History(ctx, HistoryOptions{Project: "/p q", Agent: "demo", Limit: 3})
+			return err
+		}, sent{"GET /v1/agents/history?agent=demo&limit=3&project=%2Fp+q", ""}},
 		{"agents", func() error { _, err := c.Agents(ctx); return err }, sent{"GET /v1/agents", ""}},
 		{"settings", func() error { _, err := c.Settings(ctx); return err }, sent{"GET /v1/settings", ""}},
 		{"set", func() error {

@@ -118,6 +118,25 @@ func (c *Client) Agents(ctx context.Context) (api.AgentsReply, error) {
 	return do[api.AgentsReply](ctx, c, call{route: api.RouteAgents})
 }
 
+// HistoryOptions choose which past conversations are listed.
+type HistoryOptions struct {
+	Project string // a folder in it; "" is the caller's project
+	Agent   string // id or display name; "" is every one
+	Limit   int    // at most so many; 0 is the daemon's default
+}
+
+// History lists the past conversations of agents in a project.
+func (c *Client) History(ctx context.Context, o HistoryOptions) (api.HistoryReply, error) {
+	q := url.Values{}
+	number(q, "limit", o.Limit)
+	for name, v := range map[string]string{"project": o.Project, "agent": o.Agent} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	return do[api.HistoryReply](ctx, c, call{route: api.RouteHistory, query: q})
+}
+
 // Settings gives the switches as they stand.
 func (c *Client) Settings(ctx context.Context) (api.SettingsReply, error) {
 	return do[api.SettingsReply](ctx, c, call{route: api.RouteSettings})

@@ -165,10 +165,11 @@ func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error)
 		return nil, err
 	}
 	was := rec
-	resumed, fresh, err := h.decideResume(&rec, man)
+	resumed, fresh, release, err := h.decideResume(&rec, man)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	st := requestState{Verb: verbResume, Phase: phaseOver, Resumed: resumed, Fresh: fresh}
 	if fresh && rec.Conversation != was.Conversation {
 		st.Missing = was.Conversation
@@ -183,22 +184,19 @@ func (h *Host) Resume(ctx context.Context, c Caller, target string) (any, error)
 }
 
 // decideResume settles how an agent goes on. fresh says that there was nothing to go
-// on with.
-func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, fresh bool, err error) {
+// on with. release gives the conversation free when the session has it, or has not started.
+func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, fresh bool, release func(), err error) {
+	nothing := func() {}
 	if man.IsShell() {
-		return false, false, nil
+		return false, false, nothing, nil
 	}
-	d := agent.Decide(man, h.place(rec.ConfigEnv), rec.Conversation, rec.Prompted)
+	d := agent.Decide(man, h.placeOf(*rec), rec.Conversation, rec.Prompted)
 	switch d.Verdict {
 	case agent.VerdictResume:
-		for _, s := range h.open() {
-			if r := s.record(); r.Conversation == rec.Conversation && r.AgentID == rec.AgentID {
-				return false, false, api.NewError(api.BadRequest, fmt.Sprintf("its conversation is open in %s", s.id.Link()))
-			}
-		}
-		return true, false, nil
+		release, err := h.claim(man, *rec, d.Record)
+		return err == nil, false, release, err
 	case agent.VerdictUnknown:
-		return false, false, api.NewError(api.StartFailed, "its conversation cannot be looked up now: "+d.Why)
+		return false, false, nothing, api.NewError(api.StartFailed, "its conversation cannot be looked up now: "+d.Why)
 	case agent.VerdictMissing:
 		if rec.Conversation != "" {
 			rec.ConversationPast = append(slices.Clone(rec.ConversationPast), rec.Conversation)
@@ -208,7 +206,7 @@ func (h *Host) decideResume(rec *store.Session, man *agent.Manifest) (resumed, f
 	if man.ChoosesID() && rec.Conversation == "" {
 		rec.Conversation = string(newID())
 	}
-	return false, true, nil
+	return false, true, nothing, nil
 }
 
 // restart brings a record that was closed to life again. After an error it is as it was

@@ -35,7 +35,7 @@ func (s *session) discover(r *running) {
 	if held == nil && (s.searchedLately() || s.hasRival(rec)) {
 		return
 	}
-	found, candidates, err := r.man.Discover(s.h.place(rec.ConfigEnv), agent.Binding{
+	found, candidates, err := r.man.Discover(s.h.placeOf(rec), agent.Binding{
 		Folder: realPath(rec.Folder), Launched: r.started, Held: held, Claimed: s.claimed, Real: realPath,
 	})
 	switch {

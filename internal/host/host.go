@@ -41,7 +41,7 @@ import (
 //	session.mu, bus.mu → fleet.mu
 //
 // Host.mu guards the table of sessions and nothing else; transcript.mu the reading
-// of one transcript. Under them, and under session.mu, no other lock of this list
+// of one transcript; claims.mu what sessions are being started with. Under them, and under session.mu, no other lock of this list
 // is taken, nothing waits and nothing calls back.
 
 // Config is what a host needs, all of it.
@@ -70,6 +70,7 @@ type Host struct {
 	stalls    stallWatch
 	requests  requests
 	late      lateClosings
+	claims    claims
 	started   time.Time
 
 	ctx     context.Context // ends with the host

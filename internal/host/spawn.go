@@ -37,7 +37,7 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 	if err != nil {
 		return nil, err
 	}
-	man, err := h.chooseAgent(ctx, sc, req.Agent)
+	man, err := h.agentFor(ctx, sc, req, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,11 @@ func (h *Host) Spawn(ctx context.Context, c Caller, req api.SpawnRequest) (any, 
 	rec := newRecord(sc, store.KindAgent, man.ID, dir)
 	rec.ConfigEnv = man.ConfigEnv(h.env.Environ)
 	rec.FirstPrompt = req.Prompt
-	resume, fresh, err := h.conversationFor(&rec, man, req.Resume)
+	resume, fresh, release, err := h.conversationFor(sc, &rec, man, req)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	undo := func() {}
 	if req.Worktree != nil {
 		if undo, err = h.addWorktree(ctx, &rec, *req.Worktree); err != nil {
@@ -295,36 +296,6 @@ func newID() api.SessionID {
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return api.SessionID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
-}
-
-// conversationFor settles which conversation a launch begins or goes on with.
-func (h *Host) conversationFor(rec *store.Session, m *agent.Manifest, resume string) (resumed, fresh bool, err error) {
-	switch {
-	case resume == "" && m.ChoosesID():
-		rec.Conversation = string(newID())
-		return false, false, nil
-	case resume == "":
-		return false, false, nil
-	case !m.CanResume():
-		return false, false, api.NewError(api.WrongAgent, m.Name+" cannot go on with a past conversation")
-	case !agent.ValidConversation(resume):
-		return false, false, api.NewError(api.BadRequest, fmt.Sprintf("%q is no conversation's id", printable(resume)))
-	}
-	for _, s := range h.open() {
-		if r := s.record(); r.Conversation == resume && r.AgentID == m.ID {
-			return false, false, api.NewError(api.BadRequest, fmt.Sprintf("conversation %s is open in %s", resume, s.id.Link()))
-		}
-	}
-	// What was asked for is nowhere: nothing else is taken for it.
-	if d := agent.Decide(m, h.place(rec.ConfigEnv), resume, true); d.Verdict == agent.VerdictMissing {
-		rec.ConversationPast = append(rec.ConversationPast, resume)
-		if m.ChoosesID() {
-			rec.Conversation = string(newID())
-		}
-		return false, true, nil
-	}
-	rec.Conversation, rec.Prompted = resume, true
-	return true, false, nil
 }
 
 func sizeOf(cols, rows int) pty.Size {

@@ -12,6 +12,7 @@ import (
 
 	"termio/internal/agent"
 	"termio/internal/api"
+	"termio/internal/store"
 )
 
 // How long the end of a turn waits for the transcript to be complete. Agents write
@@ -220,13 +221,13 @@ func (s *session) locateTranscript() (string, bool) {
 	if man.IsShell() || rec.Conversation == "" {
 		return "", false
 	}
-	return man.Locate(s.h.place(rec.ConfigEnv), rec.Conversation)
+	return man.Locate(s.h.placeOf(rec), rec.Conversation)
 }
 
 // place is where agents' files are looked for, with the variables that the session
 // was started with.
 func (h *Host) place(configEnv map[string]string) agent.Place {
-	return agent.Place{FS: os.DirFS("/"), Home: h.env.UserHome, Lookup: func(name string) string {
+	return agent.Place{FS: os.DirFS("/"), Home: h.env.UserHome, Table: h.readTable, Lookup: func(name string) string {
 		if v, ok := configEnv[name]; ok {
 			return v
 		}
@@ -234,10 +235,17 @@ func (h *Host) place(configEnv map[string]string) agent.Place {
 	}}
 }
 
+// placeOf is where the files of a session's agent are looked for.
+func (h *Host) placeOf(rec store.Session) agent.Place {
+	at := h.place(rec.ConfigEnv)
+	at.Folder = realPath(rec.Folder)
+	return at
+}
+
 // readStatusFile takes in the live status file that some agents keep.
 func (s *session) readStatusFile(r *running) {
 	rec := s.record()
-	at := s.h.place(rec.ConfigEnv)
+	at := s.h.placeOf(rec)
 	path := r.man.StatusFilePath(r.proc.PID, at.Home, at.Lookup)
 	if path == "" {
 		return

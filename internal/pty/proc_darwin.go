@@ -59,30 +59,51 @@ func processes() ([]Info, error) {
 // Args returns the arguments that a process was started with, the program's name
 // first. ErrGone when there is none.
 func Args(pid int) ([]string, error) {
+	args, _, err := argsAndEnviron(pid)
+	return args, err
+}
+
+// Environ returns the environment that a process was started with, as far as the
+// system shows it. ErrGone when there is no process.
+func Environ(pid int) ([]string, error) {
+	_, environ, err := argsAndEnviron(pid)
+	return environ, err
+}
+
+func argsAndEnviron(pid int) (args, environ []string, err error) {
 	data, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
 		if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
-			return nil, ErrGone
+			return nil, nil, ErrGone
 		}
-		return nil, fmt.Errorf("read process %d: %w", pid, err)
+		return nil, nil, fmt.Errorf("read process %d: %w", pid, err)
 	}
-	// The number of arguments, the executable's path, padding, then the arguments.
+	// The number of arguments, the executable's path, padding, the arguments, then the
+	// environment up to an empty word.
 	if len(data) < 4 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	count := binary.NativeEndian.Uint32(data)
 	_, rest, _ := bytes.Cut(data[4:], []byte{0})
 	rest = bytes.TrimLeft(rest, "\x00")
-	var args []string
 	for range count {
 		arg, after, found := bytes.Cut(rest, []byte{0})
 		if !found {
-			break
+			return args, nil, nil
 		}
 		args, rest = append(args, string(arg)), after
 	}
-	return args, nil
+	for {
+		word, after, found := bytes.Cut(rest, []byte{0})
+		if !found || len(word) == 0 {
+			return args, environ, nil
+		}
+		environ, rest = append(environ, string(word)), after
+	}
 }
+
+// Holders is not to be had here.
+func Holders(string) ([]int, error) { return nil, errors.ErrUnsupported }
 
 // OpenFiles is not to be had here.
 func OpenFiles(int) ([]string, error) { return nil, errors.ErrUnsupported }

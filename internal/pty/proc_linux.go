@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,6 +119,16 @@ func Args(pid int) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00"), nil
 }
 
+// Environ returns the environment that a process was started with. ErrGone when there
+// is none; a process of another user keeps it to itself.
+func Environ(pid int) ([]string, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return nil, procError(pid, err)
+	}
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == 0 }), nil
+}
+
 // Cwd returns a process's working folder. ErrGone when there is no process;
 // fs.ErrNotExist when the folder has been removed.
 func Cwd(pid int) (string, error) {
@@ -150,6 +161,21 @@ func OpenFiles(pid int) ([]string, error) {
 		files = append(files, path)
 	}
 	return files, nil
+}
+
+// Holders are the processes that have a file open, as far as this user may know. The
+// path is one after symlinks. It reads the whole process table.
+func Holders(path string) (pids []int, err error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		if files, err := OpenFiles(p.PID); err == nil && slices.Contains(files, path) {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids, nil
 }
 
 // procError names what reading a file of /proc ran into.

@@ -89,6 +89,15 @@ func (s *Server) open(r *http.Request, c host.Caller) (any, error) {
 
 func (s *Server) agents(*http.Request, host.Caller) (any, error) { return s.host.Agents() }
 
+func (s *Server) history(r *http.Request, c host.Caller) (any, error) {
+	limit, err := number(r, "limit", 0)
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	return s.host.History(c, host.HistoryRequest{Project: q.Get("project"), Agent: q.Get("agent"), Limit: int(min(limit, 1<<20))})
+}
+
 func (s *Server) settings(*http.Request, host.Caller) (any, error) { return s.host.Settings() }
 
 func (s *Server) set(r *http.Request, _ host.Caller) (any, error) {

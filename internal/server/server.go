@@ -126,6 +126,7 @@ func (s *Server) routes() []route {
 		{api.RouteNotify, false, maxBody, s.notify},
 		{api.RouteOpen, false, maxBody, s.open},
 		{api.RouteAgents, false, 0, s.agents},
+		{api.RouteHistory, true, 0, s.history},
 		{api.RouteSettings, false, 0, s.settings},
 		{api.RouteSet, false, maxBody, s.set},
 		{api.RouteDaemon, false, 0, s.daemon},
