@@ -280,16 +280,21 @@ func (m *Manifest) Program() string {
 }
 
 // StartedBy reports whether a process with these arguments, the program first, was
-// started by the agent's command.
+// started by the agent's command, with or without the flags that the command has.
 func (m *Manifest) StartedBy(args []string) bool {
 	if m.IsShell() || len(args) == 0 {
 		return false
 	}
 	words, err := splitWords(m.Command)
-	if err != nil || len(words) == 0 || len(words) > len(args) || path.Base(words[0]) != path.Base(args[0]) {
+	if err != nil || len(words) == 0 || path.Base(words[0]) != path.Base(args[0]) {
 		return false
 	}
-	return slices.Equal(words[1:], args[1:len(words)])
+	if len(words) <= len(args) && slices.Equal(words[1:], args[1:len(words)]) {
+		return true
+	}
+	// A person starts it without the flags that are for us.
+	words = slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") })
+	return len(words) < len(args) && slices.Equal(words, args[1:len(words)+1])
 }
 
 // HasComposer reports whether the manifest says how to recognise the composer.

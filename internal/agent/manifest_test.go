@@ -25,6 +25,8 @@ func TestStartedBy(t *testing.T) {
 		{"all words of the command", demo, []string{"/opt/bin/termio", "demo-agent", "--auto"}, true},
 		{"the same program with another verb", demo, []string{"termio", "sessions"}, false},
 		{"the program alone", demo, []string{"termio"}, false},
+		{"without our flags", builtin(t, "codex"), []string{"codex"}, true},
+		{"with others in their place", builtin(t, "codex"), []string{"/usr/bin/codex", "--yolo"}, true},
 		{"nothing", claude, nil, false},
 		{"a shell is never started so", builtin(t, "terminal"), []string{"bash"}, false},
 		{"no manifest", nil, []string{"bash"}, false},

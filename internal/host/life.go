@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -422,39 +423,88 @@ func (s *session) goneLocked(r *running, reason string) *api.Error {
 func (s *session) promote(r *running, m *agent.Manifest, p pty.Proc) {
 	s.mu.Lock()
 	current := s.run == r && !s.closed && !(r.byHand && r.proc == p)
+	back := s.suspended.proc == p && s.rec.AgentID == m.ID // it goes on with what it had
 	s.mu.Unlock()
 	if !current {
 		return
 	}
+	// The person may have told it where to keep its files.
+	environ, err := pty.Environ(p.PID)
+	if err != nil {
+		s.log.Debug("the agent's environment is not to be known", "error", err)
+	}
 	if err := s.save(func(rec *store.Session) {
+		if back {
+			return
+		}
 		if old := rec.Conversation; old != "" && !slices.Contains(rec.ConversationPast, old) {
 			rec.ConversationPast = append(slices.Clone(rec.ConversationPast), old)
 		}
 		rec.AgentID, rec.Conversation, rec.Transcript, rec.Prompted = m.ID, "", "", false
-		rec.ConfigEnv = map[string]string{}
+		rec.ConfigEnv = m.ConfigEnv(environ)
+		if rec.ConfigEnv == nil {
+			rec.ConfigEnv = map[string]string{} // not what the agent before was told
+		}
 	}); err != nil {
 		s.log.Error("promotion not stored", "error", err)
 		return
 	}
-	s.lines.follow("")
+	if !back {
+		s.lines.follow("")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tailed = carriedTranscript{}
+	if !back {
+		s.tailed = carriedTranscript{}
+	}
 	if s.run == r && !s.closed {
 		s.log.Info("agent started by hand", "agent", m.ID, "pid", p.PID)
+		was := s.suspended
+		s.suspended = suspended{}
 		s.becomeLocked(m, p, true, "")
+		if back {
+			s.program = cmp.Or(s.program, was.program)
+			if was.ready { // what showed it may not come again
+				s.readyLocked()
+			}
+		}
+		s.heardLocked(time.Now())
+	}
+}
+
+// heardLocked takes in what an agent has said of itself before it was recognised: some
+// say it once.
+func (s *session) heardLocked(now time.Time) {
+	if ev, ok := s.run.man.ProgramEvidence(s.program, now); ok && s.program != "" {
+		s.applyLocked(ev, now)
 	}
 }
 
 // demote gives the session back to its shell when the agent that was started there
-// has ended.
-func (s *session) demote(r *running) {
+// has ended, or has been suspended; front says that the shell has the keyboard.
+func (s *session) demote(r *running, front bool) {
 	shell := s.h.shell()
+	stopped := r.proc.Alive()
+	reason := r.man.Name + " ended"
+	if stopped {
+		reason = r.man.Name + " was suspended"
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run == r && !s.closed {
-		s.becomeLocked(shell, s.leader, false, r.man.Name+" ended")
+	if s.run != r || s.closed {
+		return
+	}
+	s.suspended = suspended{}
+	if stopped {
+		s.suspended = suspended{r.proc, s.program, r.isReady}
+	}
+	s.program = ""
+	was := s.run.front
+	s.becomeLocked(shell, s.leader, false, reason)
+	if front {
 		s.readyLocked() // its prompt is what showed the end
+	} else {
+		s.run.front = was
 	}
 }
 

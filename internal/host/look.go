@@ -34,9 +34,10 @@ type looks struct {
 	viewOf     uint64 // the generation that view shows
 	composer   agent.Composer
 	signSince  time.Time // since when the agent shows that it takes input
-	group      int       // foreground process group that has been inspected
-	known      bool      // and that was a program of its own
-	copies     int       // how often it was a copy of the shell since that came to the front
+	group      int       // foreground process group that is, or has been, inspected
+	inspect    time.Time // when it is due to be inspected; zero: it is not
+	inspected  int       // how often it has been without an agent in it
+	took       bool      // its program has taken the terminal, as interfaces do
 }
 
 // lookSoonLocked arms the looks after output.
@@ -265,7 +266,7 @@ func (s *session) viewLocked() agent.ScreenView {
 	c := s.screen.Cursor()
 	l.view.CursorX, l.view.CursorY, l.view.CursorVisible = c.X, c.Y, c.Visible
 	l.view.Title = s.title
-	l.view.Dim = s.dimLocked
+	l.view.Dim, l.view.Colours = s.dimLocked, s.coloursLocked
 	return l.view
 }
 
@@ -273,16 +274,13 @@ func (s *session) viewLocked() agent.ScreenView {
 // foreground, the agent's status file, its transcript.
 func (s *session) lookBeside() {
 	s.mu.Lock()
-	r, l := s.run, &s.look
-	group := r.front
-	if group != l.group {
-		l.group, l.known, l.copies = group, false, 0
-	}
-	inspect := !l.known && (r.shell() || r.byHand)
-	l.known = true
+	r := s.run
+	group, due := s.inspectionLocked(time.Now())
 	s.mu.Unlock()
-	if inspect && s.inspectFront(r, group) {
-		s.lookAgain(group)
+	if due || r.byHand && !r.proc.Alive() {
+		if again, copied := s.inspectFront(r, group); again {
+			s.lookAgain(group, copied)
+		}
 	}
 	s.tidyAtRest()
 	if !r.shell() {
@@ -291,27 +289,53 @@ func (s *session) lookBeside() {
 	}
 }
 
-// maxCopies is how many looks are made for the sake of a copy of the shell alone: the
-// last is a few seconds after the first.
-const maxCopies = 7
+// inspectionLocked tells which process group has the keyboard, and whether it is to be
+// inspected now: it has come to the front, it takes the terminal as interfaces do, or it
+// is time to look again.
+func (s *session) inspectionLocked(now time.Time) (group int, due bool) {
+	r, l := s.run, &s.look
+	group = r.front
+	if group != l.group {
+		l.group, l.inspect, l.inspected, l.took = group, now, 0, false
+	}
+	if !r.shell() && !r.byHand {
+		return group, false
+	}
+	if m := s.screen.Modes(); r.shell() && group != s.leader.PID {
+		takes := m.AltScreen || m.Kitty != 0 || m.BracketedPaste
+		if takes && !l.took {
+			l.inspect = now
+		}
+		l.took = takes
+	}
+	if due = !l.inspect.IsZero() && !now.Before(l.inspect); due {
+		l.inspect = time.Time{}
+	}
+	return group, due
+}
 
-// lookAgain has a foreground group inspected again that has gone, or that was a copy of the
-// shell: a program about to be executed, as a rule within milliseconds, or commands in brackets,
-// which may come to execute one at any time. Looks that come anyway, after output, see
-// to that; without output there are some, later and later.
-func (s *session) lookAgain(group int) {
+// maxInspected is how many looks are made for the sake of that alone: the last is a few
+// seconds after the first.
+const maxInspected = 7
+
+// lookAgain has a foreground group inspected again in which no agent was found: a program
+// about to be executed, as a rule within milliseconds; a launcher, within seconds; a script
+// or commands in brackets, at any time. Some looks are made for it, later and later; after
+// them a program that takes the terminal is inspected, and a copy of the shell, of which
+// nothing is known yet, at times when something is printed.
+func (s *session) lookAgain(group int, copied bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.look
-	if l.group != group {
+	if l.group != group || l.inspected == maxInspected && !copied {
 		return
 	}
-	l.known = false
-	if l.copies == maxCopies {
+	at := time.Now().Add(lookAfter << l.inspected)
+	l.inspect = at
+	if l.inspected == maxInspected { // with the looks that come anyway
 		return
 	}
-	at := time.Now().Add(lookAfter << l.copies)
-	l.copies++
+	l.inspected++
 	if l.still.IsZero() || at.Before(l.still) {
 		l.still = at
 		s.wakeAtLocked(at)
@@ -319,50 +343,57 @@ func (s *session) lookAgain(group int) {
 }
 
 // inspectFront finds out which program is in front of the session's shell, and reports
-// whether that does not tell: it is a copy of the shell itself, is just being executed,
-// or has gone.
-func (s *session) inspectFront(r *running, group int) (again bool) {
+// whether that may be another one soon without a change of the foreground: any program
+// may come to start an agent, or become one.
+func (s *session) inspectFront(r *running, group int) (again, copied bool) {
 	s.mu.Lock()
 	shell := s.leader.PID
 	s.mu.Unlock()
 	if group == 0 || group == shell {
 		s.shellBack(r)
-		return false
+		return false, false
 	}
 	info, err := s.term.Foreground()
-	if err != nil { // it came and went, and what comes next may print nothing
-		return true
+	var args []string
+	if err == nil {
+		args, err = pty.Args(info.PID)
+		if err != nil || len(args) == 0 { // it ends, or is being executed: its name is still the one before
+			args = []string{info.Name}
+		}
+		if m, ok := recognise(s.h.catalogue(), args); ok {
+			s.promote(r, m, info.Proc)
+			return false, false
+		}
 	}
-	args, err := pty.Args(info.PID)
-	unsure := err != nil || len(args) == 0 // it ends, or is being executed: its name is still the one before
-	if unsure {
-		args = []string{info.Name}
+	if m, proc, ok := agentIn(s.h.catalogue(), shell, group); ok {
+		s.promote(r, m, proc)
+		return false, false
 	}
-	if m, ok := recognise(s.h.catalogue(), args); ok {
-		s.promote(r, m, info.Proc)
-		return false
+	if r.byHand && !r.proc.Alive() { // what had started it goes on
+		s.demote(r, false)
 	}
 	its, err := pty.Args(shell)
-	again = unsure || err == nil && slices.Equal(args, its)
+	copied = err == nil && slices.Equal(args, its)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run == r && r.shell() && r.front == group {
+	if s.run.shell() && s.run.front == group && len(args) > 0 {
 		s.applyLocked(agent.ProcessEvidence(agent.ProcessForeground, programName(args, info.Name), now), now)
 	}
-	return again
+	return true, copied
 }
 
 // shellBack notes that the session's shell has the foreground again.
 func (s *session) shellBack(r *running) {
 	if r.byHand {
-		s.demote(r)
+		s.demote(r, true)
 		return
 	}
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run == r && r.shell() {
+		s.program = ""
 		s.applyLocked(agent.ProcessEvidence(agent.ProcessShell, "", now), now)
 	}
 }

@@ -92,13 +92,14 @@ func (h *Host) reporterNow(c Caller, chain []pty.Info) (s, starting *session) {
 	return nil, nil
 }
 
-// boundTo is the open session that has a conversation, or nil.
+// boundTo is the open session whose agent has a conversation, or nil. One whose agent
+// has ended has it no more: another may have taken it up.
 func (h *Host) boundTo(conversation string) *session {
 	if conversation == "" {
 		return nil
 	}
 	for _, s := range h.open() {
-		if s.record().Conversation == conversation {
+		if s.record().Conversation == conversation && !s.agentNow().IsShell() {
 			return s
 		}
 	}
@@ -189,6 +190,11 @@ func (s *session) reportedBy(chain []pty.Info) (*running, bool) {
 	case m == nil:
 		return run, false
 	case run.shell():
+		// What runs elsewhere and has only the session's variable, such as a server that
+		// an agent left behind and that others share, does not have this terminal.
+		if !slices.ContainsFunc(chain, func(p pty.Info) bool { return p.Proc == proc && p.Session == leader.PID }) {
+			return run, false
+		}
 		s.promote(run, m, proc)
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -261,20 +267,45 @@ func (s *session) bind(r agent.Report, rebind bool) error {
 }
 
 // interpreters run a program that is their first argument.
-var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash"}
+var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "zsh", "dash", "ksh"}
 
 // recognise finds the agent whose command a process was started with.
 func recognise(cat *agent.Catalogue, args []string) (*agent.Manifest, bool) {
 	if len(args) == 0 {
 		return nil, false
 	}
+	forms := [][]string{args}
 	if slices.Contains(interpreters, filepath.Base(args[0])) && len(args) > 1 {
-		args = args[1:]
+		forms = append(forms, args[1:])
 	}
-	for _, m := range cat.All() {
-		if m.StartedBy(args) {
-			return m, true
+	for _, form := range forms {
+		for _, m := range cat.All() {
+			if m.StartedBy(form) {
+				return m, true
+			}
 		}
 	}
 	return nil, false
+}
+
+// agentIn finds the agent among the processes that have the keyboard: what a person
+// started may be a script, a package manager's launcher or a pipe with the agent in it. It
+// reads the process table once. Of an agent that is a wrapper and the program it starts
+// it is the wrapper.
+func agentIn(cat *agent.Catalogue, session, group int) (*agent.Manifest, pty.Proc, bool) {
+	members, err := pty.Members(session)
+	if err != nil {
+		return nil, pty.Proc{}, false
+	}
+	for _, p := range members { // oldest first, so parents before children
+		if p.Group != group {
+			continue
+		}
+		if args, err := pty.Args(p.PID); err == nil {
+			if m, ok := recognise(cat, args); ok {
+				return m, p.Proc, true
+			}
+		}
+	}
+	return nil, pty.Proc{}, false
 }

@@ -49,6 +49,8 @@ type session struct {
 	seq       int64    // position in the output of what the screen has taken in
 	leader    pty.Proc // of the terminal: the login shell, or an agent in its place
 	run       *running
+	suspended suspended     // the agent that was started by hand last, if it waits to be brought back
+	program   string        // what the program in front last said of itself (OSC 7501); "" is nothing
 	replaced  chan struct{} // closed when the shell is in the place of an agent that has ended; nil: none has
 	machine   *agent.Machine
 	closing   string // why the session is being closed; "" while it is not
@@ -103,6 +105,13 @@ type session struct {
 	early      *keeper.Exit      // the program's end, told before its start
 	exit       *keeper.Exit      // the end of the terminal's leader
 	finishing  bool
+}
+
+// suspended is an agent that was started by hand and has been stopped.
+type suspended struct {
+	proc    pty.Proc // zero: there is none
+	program string   // what it had said of itself
+	ready   bool     // it took input
 }
 
 // running is what a session shows: an agent, or a shell. It is replaced whole
@@ -187,6 +196,7 @@ func (s *session) eventLocked(e *vt.Event, now time.Time) {
 			s.applyLocked(ev, now)
 		}
 	case vt.EventStatus:
+		s.program = e.Text
 		if ev, ok := s.run.man.ProgramEvidence(e.Text, now); ok {
 			s.run.leaving = ev.Rule == "state=clear"
 			s.applyLocked(ev, now)
