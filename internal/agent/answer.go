@@ -41,7 +41,7 @@ func (m *Manifest) MatchAnswer(dialog *api.Dialog, text string, insist bool) (a 
 		i = onlyOption(dialog.Options, func(label string) bool { return strings.HasPrefix(label, word) })
 	}
 	if i >= 0 {
-		return choose(dialog, i), true
+		return m.choose(dialog, i), true
 	}
 	if dialog.Kind == api.DialogQuestion || insist {
 		return Answer{Text: text, Keys: m.textKeys(dialog)}, true
@@ -90,7 +90,7 @@ func (m *Manifest) textKeys(dialog *api.Dialog) []string {
 			continue
 		}
 		if i := slices.IndexFunc(dialog.Options, func(o api.Option) bool { return r.Text.Match(o.Label) }); i >= 0 {
-			return moves(dialog, i)
+			return r.moves(dialog, i)
 		}
 	}
 	return nil
@@ -154,23 +154,41 @@ func onlyOption(options []api.Option, fits func(label string) bool) int {
 }
 
 // choose gives the keys that choose option i.
-func choose(dialog *api.Dialog, i int) Answer {
+func (m *Manifest) choose(dialog *api.Dialog, i int) Answer {
 	o := dialog.Options[i]
 	a := Answer{Option: o, Confirm: true}
 	if o.Key != "" {
 		a.Keys = []string{o.Key}
 		return a
 	}
-	a.Keys = moves(dialog, i)
+	a.Keys = m.ruleOf(dialog).moves(dialog, i)
 	return a
 }
 
+// ruleOf is the rule that a dialog is of, as far as its options tell; nil is any other.
+func (m *Manifest) ruleOf(dialog *api.Dialog) *DialogRule {
+	if m == nil {
+		return nil
+	}
+	for i := range m.Dialogs {
+		r := &m.Dialogs[i]
+		foreign := func(o api.Option) bool { return !r.Beside.Match(o.Label) }
+		if r.Kind == dialog.Kind && r.Beside.set() && !slices.ContainsFunc(dialog.Options, foreign) {
+			return r
+		}
+	}
+	return nil
+}
+
 // moves are the keys that move the mark from where it is to option i.
-func moves(dialog *api.Dialog, i int) []string {
+func (r *DialogRule) moves(dialog *api.Dialog, i int) []string {
 	at := max(slices.IndexFunc(dialog.Options, func(o api.Option) bool { return o.Selected }), 0)
-	key := "down"
+	key, back := "down", "up"
+	if r != nil && r.Beside.set() {
+		key, back = "right", "left"
+	}
 	if i < at {
-		key, i, at = "up", at, i
+		key, i, at = back, at, i
 	}
 	return slices.Repeat([]string{key}, i-at)
 }

@@ -179,6 +179,8 @@ func dialogShape() *shape {
 		opt("bare", yesNo("There are no options to read: title and footer are enough, and with cursor the mark.")),
 		opt("cursor", yesNo("The terminal's cursor, hidden or not, is on the row of the mark.")),
 		opt("answer", oneOf("How an option is chosen: by its number, or by moving the mark to it and Return.", answerNumber, answerMove)),
+		opt("beside", pattern("The label of an option, where they stand side by side in the footer's row.")),
+		opt("coloured", yesNo("The live mark is a colour that no other option has; of three or more it is recognised.")),
 		opt("next", checked("Key that leaves a dialog in which several options can be ticked, as `send --key` spells it.", checkLine)),
 		opt("text", pattern("The option that a text of the person's own goes to, once the mark is on it; without this the dialog takes text wherever the mark is.")))
 	s.also = func(n *node, say func(*node, string, string)) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,10 @@ type DialogRule struct {
 	Cursor   bool           `json:"cursor,omitempty"` // the terminal's cursor is on the row of the mark
 	Answer   string         `json:"answer,omitempty"`
 	Next     string         `json:"next,omitempty"` // key that leaves a dialog of several choices
+	// Beside is the label of an option where they stand side by side, in the footer's row.
+	Beside Pattern `json:"beside,omitzero"`
+	// Coloured says that the live mark is a colour that no other option has.
+	Coloured bool `json:"coloured,omitempty"`
 	// Text is the option that a text of the person's own goes to; the mark has to be on
 	// it. Absent: the dialog takes the text wherever the mark is.
 	Text Pattern `json:"text,omitzero"`
@@ -104,7 +109,12 @@ func (r *DialogRule) find(v ScreenView) (d *api.Dialog, top int) {
 	if r.Bare {
 		return r.bare(v, foot)
 	}
-	options := r.options(v, foot)
+	var options []optionRow
+	if r.Beside.set() {
+		options = r.besides(v, foot)
+	} else {
+		options = r.options(v, foot)
+	}
 	if options == nil {
 		return nil, 0
 	}
@@ -182,6 +192,10 @@ func (r *DialogRule) options(v ScreenView, foot int) []optionRow {
 	if len(up) == 0 || len(up) > maxOptions || up[0].number > 0 && up[len(up)-1].number != 1 {
 		return nil
 	}
+	if r.Coloured {
+		slices.Reverse(up)
+		return r.coloured(v, up)
+	}
 	marks := 0
 	options := make([]optionRow, 0, len(up))
 	for i := len(up) - 1; i >= 0; i-- {
@@ -195,6 +209,38 @@ func (r *DialogRule) options(v ScreenView, foot int) []optionRow {
 	}
 	if marks != 1 || len(options) == 1 && options[0].number == 0 {
 		return nil
+	}
+	return options
+}
+
+// besides are the options that stand side by side in the footer's row.
+func (r *DialogRule) besides(v ScreenView, foot int) (options []optionRow) {
+	row := v.row(foot)
+	for _, at := range r.Beside.re.FindAllStringIndex(row, maxOptions+1) {
+		options = append(options, optionRow{y: foot, column: utf8.RuneCountInString(row[:at[0]]), label: clean(row[at[0]:at[1]], maxLabel)})
+	}
+	if len(options) < 2 || len(options) > maxOptions {
+		return nil
+	}
+	return r.coloured(v, options)
+}
+
+// coloured marks the one option that has colours of its own, all others having the
+// same. Of two nobody could tell which of them it is: none is marked then, as where the
+// colours are not known.
+func (r *DialogRule) coloured(v ScreenView, options []optionRow) []optionRow {
+	if v.Colours == nil || len(options) < 3 {
+		return options
+	}
+	counts := map[uint64]int{}
+	for _, o := range options {
+		counts[v.Colours(o.column, o.y)]++
+	}
+	if len(counts) != 2 {
+		return nil // it is just being drawn, or no dialog
+	}
+	for i, o := range options {
+		options[i].marked = counts[v.Colours(o.column, o.y)] == 1
 	}
 	return options
 }

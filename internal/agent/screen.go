@@ -15,6 +15,9 @@ type ScreenView struct {
 	// Dim reports whether the cell at x, y is drawn faint or in a colour close to
 	// the background's, as suggestions are; nil when nothing is.
 	Dim func(x, y int) bool
+	// Colours tells the colours of the cell at x, y apart: equal numbers are equal
+	// colours. Nil where they are not known.
+	Colours func(x, y int) uint64
 }
 
 // row is the text of a row, "" outside of the viewport.

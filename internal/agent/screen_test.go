@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"termio/internal/api"
 )
@@ -328,6 +329,65 @@ func TestPrompt(t *testing.T) {
 			}
 			if tt.dialog != nil && len(tt.dialog.Options) > 0 && !strings.Contains(got, "1. ") && tt.dialog.Options[0].Number > 0 {
 				t.Errorf("the options were cut off:\n%s", got)
+			}
+		})
+	}
+}
+
+// TestOptionsByColour reads OpenCode's dialogs as it draws them: only colours show which
+// answer is chosen.
+func TestOptionsByColour(t *testing.T) {
+	m := builtin(t, "opencode")
+	permission := []string{
+		"  ┃  △ Permission required", "  ┃    # Shell command", "  ┃", "  ┃  $ touch granted.txt", "  ┃", "  ┃",
+		"  ┃   Allow once   Allow always   Reject                   ctrl+f fullscreen  ⇆ select  enter confirm", "  ┃",
+	}
+	question := []string{
+		"  ┃  Which colour?", "  ┃", "  ┃  1. Red", "  ┃     The warm one", "  ┃  2. Blue", "  ┃     The cold one",
+		"  ┃  3. Type your own answer", "  ┃", "  ┃  ↑↓ select  enter submit  esc dismiss", "  ┃",
+	}
+	for _, tt := range []struct {
+		name, marked, asks, detail, answer string
+		rows                               []string
+		options                            []string
+		keys                               []string
+		text                               string // of a question's free answer
+	}{
+		{"the first is marked", "Allow once", "Permission required", "# Shell command\n$ touch granted.txt", "Reject", permission, []string{"Allow once", "Allow always", "Reject"}, []string{"right", "right"}, ""},
+		{"the last is marked", "Reject", "Permission required", "# Shell command\n$ touch granted.txt", "1", permission, []string{"Allow once", "Allow always", "Reject"}, []string{"left", "left"}, ""},
+		{"what is marked needs no key", "Allow once", "Permission required", "# Shell command\n$ touch granted.txt", "allow once", permission, []string{"Allow once", "Allow always", "Reject"}, nil, ""},
+		{"a question", "Red", "Which colour?", "", "blue", question, []string{"Red", "Blue", "Type your own answer"}, []string{"down"}, ""},
+		{"in other words", "Red", "Which colour?", "", "green", question, []string{"Red", "Blue", "Type your own answer"}, []string{"down", "down"}, "green"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := ScreenView{Rows: tt.rows, CursorY: -1, Colours: func(x, y int) uint64 {
+				at := []rune(tt.rows[y])[x:]
+				if strings.HasPrefix(string(at), tt.marked) {
+					return 1
+				}
+				return 0
+			}}
+			d, ok := m.FindDialog(v)
+			if !ok || d.Question != tt.asks || d.Detail != tt.detail {
+				t.Fatalf("dialog %+v, %v", d, ok)
+			}
+			var options []string
+			for _, o := range d.Options {
+				options = append(options, o.Label)
+				if o.Selected != (o.Label == tt.marked) {
+					t.Errorf("%s is selected: %v", o.Label, o.Selected)
+				}
+			}
+			if diff := cmp.Diff(tt.options, options); diff != "" {
+				t.Errorf("options (-want +got):\n%s", diff)
+			}
+			a, ok := m.MatchAnswer(d, tt.answer, false)
+			if diff := cmp.Diff(tt.keys, a.Keys, cmpopts.EquateEmpty()); !ok || diff != "" || a.Text != tt.text {
+				t.Errorf("answer %+v, %v; keys (-want +got):\n%s", a, ok, diff)
+			}
+			v.Colours = func(int, int) uint64 { return 0 }
+			if d, ok := m.FindDialog(v); ok {
+				t.Errorf("a dialog in which nothing is marked: %+v", d)
 			}
 		})
 	}

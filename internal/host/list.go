@@ -197,3 +197,9 @@ func (s *session) dimLocked(x, y int) bool {
 	}
 	return false
 }
+
+// coloursLocked tells the colours of cells apart.
+func (s *session) coloursLocked(x, y int) uint64 {
+	st := s.screen.Cell(x, vt.Row(y)).Style
+	return uint64(st.FG)<<32 | uint64(st.BG)
+}
