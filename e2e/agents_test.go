@@ -24,6 +24,10 @@ type kind struct {
 	said func(line []byte) []string
 	// permission is what it asks before it runs a command, deny the key that refuses.
 	permission string
+	// config is the agent's folder in the home, with moved the variable that moves it, and
+	// beside what else moves with it.
+	config, moved string
+	beside        []string
 	// own is how a text of the person's own comes back as the answer to a question.
 	own string
 }
@@ -32,10 +36,12 @@ type kind struct {
 var kinds = []kind{
 	{
 		name: "Claude Code", id: claude, install: newClaude, setUp: (*world).setUp, said: claudeSaid,
+		config: ".claude", moved: "CLAUDE_CONFIG_DIR", beside: []string{".claude.json"},
 		permission: "Do you want to proceed?", own: `"="green, as the grass"`,
 	},
 	{
 		name: "Codex", id: codex, install: newCodex, setUp: (*world).setUpCodex, said: codexSaid,
+		config: ".codex", moved: "CODEX_HOME",
 		permission: "Would you like to run the following command?", own: "user_note: green, as the grass",
 	},
 }
@@ -76,13 +82,13 @@ func (w *world) said(r api.WaitReply, words func(line []byte) []string) string {
 	return strings.Join(said, "\n")
 }
 
-// resumes closes a session in which the walnut was mentioned and resumes it: the same
-// conversation goes on under the same link, and the model is told what was said before.
+// resumes kills the agent of a session in which the walnut was mentioned and resumes it:
+// the same conversation goes on under the same link, and the model is told what was said
+// before.
 func (w *world) resumes(target, transcript string, words func(line []byte) []string) {
 	w.t.Helper()
 	before := w.row(target)
-	var closed api.CloseReply
-	w.sessions(&closed, 0, "close", target)
+	w.kills(target)
 	if row := w.row(target); row.Status != api.Closed {
 		w.t.Fatalf("listed as %+v, want closed", row)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -166,23 +165,5 @@ func TestCodexAsksAtTheStart(t *testing.T) {
 	}
 	if r := w.termio("doctor"); strings.Contains(r.stdout, "not trusted") {
 		t.Errorf("Codex has recorded the trust, and doctor says\n%v", r)
-	}
-}
-
-// A new conversation is the session's from its first prompt on.
-func TestCodexClear(t *testing.T) {
-	w := newCodex(t)
-	w.setUpCodex()
-	first := w.spawn(codex, "remember the walnut")
-	before := w.row(first.Target)
-	var sent api.SendReply
-	w.sessions(&sent, 0, "send", first.Target, "--", "/clear")
-	next := w.send(first.Target, "and the almond")
-	after := w.row(first.Target)
-	if asked := w.asked("and the almond"); slices.Contains(asked.Said, "remember the walnut") || after.Conversation != asked.Conversation || after.Conversation == before.Conversation {
-		t.Errorf("bound to %q, was %q; the model was told %q in %q", after.Conversation, before.Conversation, asked.Said, asked.Conversation)
-	}
-	if next.Status != api.Done || next.Transcript == first.Transcript || w.said(next, codexSaid) != "You said: and the almond" {
-		t.Errorf("got %+v", next)
 	}
 }

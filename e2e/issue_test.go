@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -206,6 +208,82 @@ func TestAgentTwoSessionsInOneFolder(t *testing.T) {
 		}
 		w.resumes(one.Target, w.row(one.Target).Transcript, k.said)
 	})
+}
+
+// A new conversation is the session's, at the latest from its first prompt on.
+func TestAgentNewConversation(t *testing.T) {
+	eachAgent(t, func(t *testing.T, w *world, k kind) {
+		first := w.spawn(k.id, "remember the walnut")
+		before := w.row(first.Target)
+		var sent api.SendReply
+		w.sessions(&sent, 0, "send", first.Target, "--", "/clear")
+		next := w.send(first.Target, "and the almond")
+		after := w.row(first.Target)
+		if asked := w.asked("and the almond"); slices.Contains(asked.Said, "remember the walnut") || after.Conversation != asked.Conversation || after.Conversation == before.Conversation {
+			t.Errorf("bound to %q, was %q; the model was told %q in %q", after.Conversation, before.Conversation, asked.Said, asked.Conversation)
+		}
+		if !slices.Contains(after.Earlier, before.Conversation) {
+			t.Errorf("earlier ones are %q, want %s among them", after.Earlier, before.Conversation)
+		}
+		if next.Status != api.Done || next.Transcript == first.Transcript || w.said(next, k.said) != "You said: and the almond" {
+			t.Errorf("got %+v", next)
+		}
+	})
+}
+
+// A conversation that is nowhere is said to be, nothing else is taken for it, and its id
+// is kept.
+func TestAgentUnknownConversation(t *testing.T) {
+	eachAgent(t, func(t *testing.T, w *world, k kind) {
+		w.unknown(more{id: k.id, unknown: nobody})
+	})
+}
+
+// An agent whose person has moved its files gets the hooks there, and a session goes on
+// there, also when the variable is not set any more.
+func TestAgentMovedFiles(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			w := k.install(t)
+			moved := filepath.Join(w.home, "else where")
+			w.rename(k.config, "else where")
+			for _, file := range k.beside {
+				w.rename(file, filepath.Join("else where", file))
+			}
+			plain := w.env
+			w.env = append(slices.Clone(plain), k.moved+"="+moved)
+			if r := w.termio("setup", "--yes"); r.exit != 0 {
+				t.Fatal(r)
+			}
+			first := w.spawn(k.id, "remember the walnut")
+			if got := w.said(first, k.said); first.Status != api.Done || got != "You said: remember the walnut" || !strings.HasPrefix(first.Transcript, moved) {
+				t.Errorf("got %+v, which says %q", first, got)
+			}
+			if explained := w.termio("sessions", "explain", first.Target); !strings.Contains(explained.stdout, "Stop") {
+				t.Errorf("no hook was heard:\n%v", explained)
+			}
+			if r := w.termio("daemon", "stop"); r.exit != 0 {
+				t.Fatal(r)
+			}
+			w.env = plain
+			var resumed api.StartReply
+			w.sessions(&resumed, 0, "resume", first.Target)
+			if again := w.send(first.Target, "what did I say?"); !resumed.Resumed || again.Status != api.Done || again.Transcript != first.Transcript {
+				t.Errorf("got %+v, then %+v", resumed, again)
+			}
+			if told := w.asked("what did I say?"); !slices.Contains(told.Said, "remember the walnut") {
+				t.Errorf("the model was told %q", told.Said)
+			}
+		})
+	}
+}
+
+// rename moves a file of the home.
+func (w *world) rename(from, to string) {
+	w.t.Helper()
+	if err := os.Rename(filepath.Join(w.home, from), filepath.Join(w.home, to)); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // Of fifty spawns in a row none loses its prompt.

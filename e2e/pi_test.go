@@ -101,8 +101,7 @@ func TestPiConversation(t *testing.T) {
 	w.asked(long)
 
 	before := w.row(first.Target)
-	var closed api.CloseReply
-	w.sessions(&closed, 0, "close", first.Target)
+	w.kills(first.Target)
 	var resumed api.StartReply
 	w.sessions(&resumed, 0, "resume", first.Target)
 	if resumed.Target != first.Target || !resumed.Resumed || resumed.Fresh {
@@ -175,4 +174,9 @@ func TestPiInterruptAndTwoAtOnce(t *testing.T) {
 	if a.Conversation == "" || a.Conversation == b.Conversation || filepath.Base(a.Transcript) == filepath.Base(b.Transcript) {
 		t.Errorf("two sessions in one folder: %+v and %+v", a, b)
 	}
+}
+
+// A conversation that is nowhere is said to be, and its id is kept.
+func TestPiUnknownConversation(t *testing.T) {
+	newPi(t).unknown(more{id: pi, unknown: nobody})
 }
