@@ -124,7 +124,8 @@ func TestSuspendedByHand(t *testing.T) {
 			become("Terminal")
 
 			d.WriteFile(filepath.Join(d.Dir, "tty"), 0o700, "#!/bin/sh\nexec ./own </dev/tty\n")
-			send(api.SendRequest{Text: "echo from a pipe | ./tty | cat"})
+			d.Gate("never") // what leads the pipe waits for it
+			send(api.SendRequest{Text: "cat never | ./tty | cat"})
 			become("Own")
 			send(api.SendRequest{Keys: []string{"ctrl-c"}})
 			become("Terminal")
