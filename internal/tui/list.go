@@ -163,10 +163,11 @@ func (m *model) drawSession(c *canvas, r rect, row *row, on func(vt.Style) vt.St
 	}
 }
 
-// toolOf is what a working session is doing, from its description: "working: Bash · 2m".
+// toolOf is what a working session is doing, from its description: "working 2m: Bash, 1
+// in the background".
 func toolOf(s api.SessionInfo) string {
-	head, _, _ := strings.Cut(s.Description, " · ")
-	_, tool, _ := strings.Cut(head, ": ")
+	_, tool, _ := strings.Cut(s.Description, ": ")
+	tool, _, _ = strings.Cut(tool, ", ")
 	return tool
 }
 

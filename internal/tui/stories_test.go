@@ -182,7 +182,7 @@ func theFleet() api.FleetLine {
 		{Number: 1, Label: "Crimson", Selected: true}, {Number: 2, Label: "朱红 (vermilion)"}, {Number: 3, Label: "Something else"},
 	}}
 	works := session(2, "Fix the flaky login test", "Claude Code", api.Working, 12*time.Minute)
-	works.Description = "working: Bash · 12m"
+	works.Description = "working 12m: Bash, 1 in the background"
 	ready := session(3, "Add tests for the cart", "Codex", api.Done, 90*time.Minute)
 	shell := session(4, "make test", "Terminal", api.Idle, 20*time.Second)
 	seen := session(5, "Say what this repository is for", "Claude Code", api.Done, 26*time.Hour)
