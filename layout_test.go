@@ -24,19 +24,21 @@ import (
 // its own code, tests apart, may import directly. ARCHITECTURE.md tells the reasons.
 var layout = map[string][]string{
 	"cmd/termio": {
-		"internal/cli", "internal/config", "internal/host", "internal/keeper", "internal/server",
+		"cmd/termio/early", "internal/cli", "internal/config", "internal/host", "internal/keeper", "internal/server",
 	},
+	"cmd/termio/early":   {"internal/quick"},
 	"internal/agent":     {"internal/api"},
 	"internal/api":       {},
-	"internal/cli":       {"internal/agent", "internal/api", "internal/client", "internal/config", "internal/demo", "internal/integrate", "internal/tui", "internal/vt"},
-	"internal/client":    {"internal/api", "internal/config"},
-	"internal/config":    {"internal/api"},
+	"internal/cli":       {"internal/agent", "internal/api", "internal/client", "internal/config", "internal/demo", "internal/integrate", "internal/quick", "internal/tui", "internal/vt"},
+	"internal/client":    {"internal/api", "internal/config", "internal/quick"},
+	"internal/config":    {"internal/api", "internal/quick"},
 	"internal/demo":      {"internal/api", "internal/config", "internal/vt"}, // vt: one measure of text for all who draw
 	"internal/host":      {"internal/agent", "internal/api", "internal/config", "internal/integrate", "internal/keeper", "internal/notify", "internal/pty", "internal/store", "internal/vt"},
 	"internal/integrate": {"internal/agent", "internal/config"},
 	"internal/keeper":    {"internal/config", "internal/pty"},
 	"internal/notify":    {"internal/api", "internal/config"},
 	"internal/pty":       {},
+	"internal/quick":     {}, // imports next to nothing; see TestEarlyNeedsNextToNothing
 	"internal/server":    {"internal/api", "internal/host", "internal/web"},
 	"internal/store":     {"internal/api"},
 	"internal/tui":       {"internal/api", "internal/client", "internal/config", "internal/vt"},
@@ -46,7 +48,7 @@ var layout = map[string][]string{
 	// Only tests import what follows; see TestTermtestOnlyFromTests.
 	"internal/termtest": {
 		"internal/agent", "internal/api", "internal/client", "internal/config", "internal/demo", "internal/host",
-		"internal/integrate", "internal/keeper", "internal/notify", "internal/pty", "internal/server", "internal/store",
+		"internal/integrate", "internal/keeper", "internal/notify", "internal/pty", "internal/quick", "internal/server", "internal/store",
 		"internal/vt", "internal/web",
 	},
 	"internal/termtest/fakemodel": {},

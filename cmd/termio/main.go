@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 
+	_ "termio/cmd/termio/early" // before the rest of the program is initialised
 	"termio/internal/cli"
 )
 

@@ -267,7 +267,7 @@ func normal(ts *testscript.TestScript, name string, v any) any {
 		return x
 	case float64:
 		switch name {
-		case "at", "since", "started_at", "last_activity", "seq":
+		case "at", "since", "started_at", "last_activity", "created", "seq":
 			return "TIME"
 		case "pid", "keeper_pid", "host_pid":
 			return "PID"

@@ -1,25 +1,24 @@
 package cli
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"termio/internal/api"
 	"termio/internal/client"
+	"termio/internal/quick"
 )
 
 // ReportFast runs `termio agent report …` without a command tree and reports
 // whether that is what the arguments ask for. Agents call it at every step, so
-// it comes before everything else; it prints nothing, fails never and is done
-// within a second.
+// it comes before everything else that quick has left; it prints nothing, fails
+// never and is done within a second.
 func ReportFast(args, environ []string) bool {
 	if len(args) < 2 || args[0] != "agent" || args[1] != "report" {
 		return false
 	}
-	r, ok := client.ParseReport(args[2:])
+	r, ok := quick.ParseReport(args[2:])
 	if ok {
-		r.Post(environ, 0, 1)
+		r.Post(client.ReportPlace(environ), 0, 1)
 	}
 	return ok
 }
@@ -38,7 +37,7 @@ func (a *App) agentCmd() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	var r client.Report
+	var r quick.Report
 	report := &cobra.Command{
 		Use:   "report <working|attention|done|idle>",
 		Short: "Report an agent's status from one of its hooks",
@@ -51,7 +50,7 @@ input are silent, with exit code 0.`,
 			if len(args) > 0 {
 				r.State = args[0]
 			}
-			r.Post(a.environ, int(os.Stdin.Fd()), int(os.Stdout.Fd()))
+			r.Post(client.ReportPlace(a.environ), 0, 1)
 			return nil
 		},
 	}

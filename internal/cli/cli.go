@@ -24,6 +24,7 @@ import (
 	"termio/internal/api"
 	"termio/internal/client"
 	"termio/internal/config"
+	"termio/internal/quick"
 )
 
 // Exits that are no error to be printed: what they say has been said.
@@ -80,7 +81,7 @@ func (o *answer) Write(p []byte) (int, error) {
 type outputError struct{ err error }
 
 func (e *outputError) Error() string {
-	return fmt.Sprintf("the answer could not be written: %v", rootCause(e.err))
+	return quick.Unwritten(e.err)
 }
 func (e *outputError) Unwrap() error { return e.err }
 

@@ -7,30 +7,20 @@ import (
 	"time"
 
 	"termio/internal/api"
+	"termio/internal/quick"
 )
 
 // printList prints a table with the full link in every row.
 func (a *App) printList(v api.ListReply, all bool) {
 	w := a.out()
-	head := []string{"LINK", "AGENT", "STATUS", "TITLE"}
-	if all {
-		head = append([]string{"PROJECT"}, head...)
-	}
-	scope := clean(v.Project)
-	if all {
-		scope = "all projects"
-	}
+	_, _ = io.WriteString(w, quick.ListTop(v.Project, all, len(v.Sessions)))
 	if len(v.Sessions) == 0 {
-		fmt.Fprintf(w, "%s: no sessions\n", scope)
 		return
 	}
-	fmt.Fprintf(w, "%s: %s\n", scope, count(len(v.Sessions), "session"))
+	head := quick.ListHead(all)
 	rows := make([][]string, len(v.Sessions))
 	for i, s := range v.Sessions {
-		rows[i] = []string{s.Link, agentWord(s), string(s.Status), doing(s, 0)}
-		if all {
-			rows[i] = append([]string{clean(s.Project)}, rows[i]...)
-		}
+		rows[i] = listed(s).Row(all)
 	}
 	limit := width(a.Out)
 	if room := layOut(limit, head, rows).room; room > 0 {
@@ -48,35 +38,26 @@ func (a *App) printList(v api.ListReply, all bool) {
 	})
 }
 
+// listed is what a list prints of a session.
+func listed(s api.SessionInfo) quick.Session {
+	return quick.Session{
+		Project: s.Project, Link: s.Link, Agent: s.Agent, Wire: s.Wire, Status: string(s.Status),
+		Title: s.Title, Description: s.Description, Reason: s.Reason,
+	}
+}
+
 // doing is a session's title and what it is doing, in so many cells; 0 is no bound. Of
 // a long title enough is left out that the rest stays.
 func doing(s api.SessionInfo, room int) string {
-	const dash = " — "
-	title, rest := clean(s.Title), clean(s.Description)
-	if !strings.Contains(s.Description, s.Reason) {
-		rest += " (" + clean(s.Reason) + ")"
-	}
+	title, rest := listed(s).Doing()
 	if room > 0 {
-		title = cutCells(title, max(room-cells(dash)-cells(rest), room/3, 1))
+		title = cutCells(title, max(room-cells(quick.Dash)-cells(rest), room/3, 1))
 	}
-	return title + dash + rest
-}
-
-// agentWord is the short name that a table has room for.
-func agentWord(s api.SessionInfo) string {
-	if s.Wire != "" {
-		return clean(s.Wire)
-	}
-	return clean(s.Agent)
+	return title + quick.Dash + rest
 }
 
 // count is a number of things in words.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func count(n int, thing string) string { return quick.Count(n, thing) }
 
 // printStart prints the link alone on standard output, ready for $(…).
 func (a *App) printStart(v api.StartReply, payload string) {
@@ -172,7 +153,7 @@ func printOutcome(w io.Writer, v api.WaitReply) {
 func (a *App) printRead(v api.ReadReply) {
 	a.print(v, func(w io.Writer) {
 		if v.Screen == "" {
-			fmt.Fprintln(a.Err, "the screen is blank")
+			fmt.Fprint(a.Err, quick.Blank)
 			return
 		}
 		fmt.Fprintln(w, cleanBlock(v.Screen))

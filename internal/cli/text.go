@@ -8,43 +8,19 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/term"
 
 	"termio/internal/api"
+	"termio/internal/quick"
 	"termio/internal/vt"
 )
 
-// clean makes text of a session or a file safe for a terminal: one line, no
-// control characters, nothing that reorders what stands beside it.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return ' '
-		case unhealthy(r):
-			return -1
-		}
-		return r
-	}, s)
-}
+// clean makes text of a session or a file safe for a terminal, in one line.
+func clean(s string) string { return quick.Clean(s) }
 
 // cleanBlock is clean for text of several lines.
-func cleanBlock(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && unhealthy(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// unhealthy reports whether a character would do something to the terminal it
-// is printed on: C0, DEL, C1, and the marks that turn the direction of text.
-func unhealthy(r rune) bool {
-	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+func cleanBlock(s string) string { return quick.CleanBlock(s) }
 
 // rootCause is the error under the operation and path that a file's error
 // repeats.
@@ -133,6 +109,10 @@ func layOut(limit int, head []string, rows [][]string) columns {
 // cut at the line's end, and where that leaves too little of it, it stands on an
 // indented line of its own. Without a terminal the limit is 0 and a row is a line.
 func table(w io.Writer, limit int, head []string, rows [][]string, paintCell func(row, col int, padded string) string) {
+	if limit == 0 && len(head) > 0 {
+		_, _ = w.Write(quick.AppendTable(nil, head, rows, cells, paintCell))
+		return
+	}
 	c := layOut(limit, head, rows)
 	line := func(n int, r []string) {
 		var b strings.Builder

@@ -17,11 +17,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"termio/internal/quick"
 )
 
-// Version is the program's version. Releases stamp it with
-// -ldflags "-X termio/internal/config.Version=…".
-var Version = "0.1.0"
+// Version is the program's version.
+var Version = quick.Version
 
 // DefaultCLITimeout is how long a one-shot command waits for a reply when
 // TERMIO_CLI_TIMEOUT says nothing.

@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"time"
 
 	"termio/internal/api"
@@ -270,6 +271,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 		panic(fmt.Sprintf("reply %T cannot be encoded: %v", v, err)) // broken invariant: api types encode
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len())) // a quick call reads no other
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes())
 }

@@ -35,6 +35,7 @@ import (
 	"termio/internal/demo"
 	"termio/internal/host"
 	"termio/internal/keeper"
+	"termio/internal/quick"
 	"termio/internal/server"
 )
 
@@ -56,8 +57,8 @@ func Role() (code int, ok bool) {
 	case has(args, "demo-agent"):
 		return demo.Run(context.Background(), args[1:], demo.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ()), true
 	case has(args, "agent", "report"):
-		if r, ok := client.ParseReport(args[2:]); ok {
-			r.Post(os.Environ(), 0, 1)
+		if r, ok := quick.ParseReport(args[2:]); ok {
+			r.Post(client.ReportPlace(os.Environ()), 0, 1)
 		}
 		return 0, true
 	}
