@@ -288,3 +288,39 @@ func ActivityEvidence(at time.Time) Evidence {
 
 // InputEvidence says that somebody typed, or that an answer went in.
 func InputEvidence(at time.Time) Evidence { return evidence(ChannelInput, "", at) }
+
+// A Declared is a channel that a manifest opts in to, and the key by which it does.
+type Declared struct{ Channel, Key string }
+
+// Channels are the channels that the manifest declares, by authority.
+func (m *Manifest) Channels() (list []Declared) {
+	if m == nil {
+		return nil
+	}
+	keys := map[Channel]string{}
+	for _, d := range []struct {
+		channel  Channel
+		key      string
+		declared bool
+	}{
+		{ChannelHook, "hooks", m.Hooks != nil},
+		{ChannelProgram, "programStatus", m.ProgramStatus},
+		{ChannelFile, "statusFile", m.StatusFile != nil},
+		{ChannelDialog, "dialogs", len(m.Dialogs) > 0},
+		{ChannelTitle, "titleStatus", m.TitleStatus != nil},
+		{ChannelTranscript, "transcript", m.TranscriptRules != nil},
+		{ChannelComposer, "composer.working", m.marksTurns()},
+		{ChannelProgress, "progressStatus", m.ProgressStatus},
+		{ChannelScreen, "status", m.Status != nil},
+	} {
+		if d.declared {
+			keys[d.channel] = d.key
+		}
+	}
+	for _, ch := range order {
+		if key := keys[ch]; key != "" {
+			list = append(list, Declared{string(ch), key})
+		}
+	}
+	return list
+}

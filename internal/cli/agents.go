@@ -136,7 +136,12 @@ func (f *trialFlag) Type() string       { return f.kind }
 func (f *trialFlag) Set(s string) error { return f.add(s) }
 
 func (a *App) agentsTestCmd() *cobra.Command {
-	t := manifestTrial{expects: map[int]api.Status{}}
+	var (
+		t      = manifestTrial{expects: map[int]api.Status{}}
+		live   bool
+		prompt string
+		limit  time.Duration
+	)
 	cmd := a.jsonFlag(&cobra.Command{
 		Use:   "test <file or id> [flags]",
 		Short: "Try a manifest on recorded screens, titles and hooks",
@@ -145,18 +150,32 @@ it makes of each: the status, the dialog, whether the agent is ready, and which 
 fields and events do not fit, with their lines. --expect after one of them says which
 status it should be; where it is another, the patterns that matched nothing are named.
 The exit code is 1 if there is a fault. Nothing is started and no daemon is needed. A
-screen is a file as termio sessions read prints it.`,
+screen is a file as termio sessions read prints it.
+
+With --live the installed agent itself is tried instead: it is started on a prompt in a
+session in this folder, what each channel told of the turn is shown, and the session is
+closed again.`,
 		Example: `  termio agents test mine.json
   termio agents test mine.json --title "⠋ thinking" --expect working --screen ask.txt --expect attention
-  termio agents test claudeCode --hook Stop=stop.json --expect done`,
+  termio agents test claudeCode --hook Stop=stop.json --expect done
+  termio agents test mine --live`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(cmd, api.BadRequest, "agents test takes one manifest: a file, or the id of a built-in agent")
+			}
+			if live {
+				if len(t.steps) > 0 {
+					return usage(cmd, api.BadRequest, "--live tries the agent itself: recorded steps do not go with it")
+				}
+				return a.tryLive(cmd.Context(), args[0], prompt, limit)
 			}
 			return a.tryManifest(args[0], t)
 		},
 	})
 	t.register(cmd.Flags())
+	cmd.Flags().BoolVar(&live, "live", false, "start the installed agent, and show what each channel tells of a turn")
+	cmd.Flags().StringVar(&prompt, "prompt", "Say hello in one word.", "with --live: what the agent is asked, `TEXT`")
+	cmd.Flags().DurationVar(&limit, "timeout", 2*time.Minute, "with --live: how long the turn may take")
 	return cmd
 }
 
