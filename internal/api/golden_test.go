@@ -68,7 +68,8 @@ var goldens = []struct {
 	}},
 	{"send-request-bare-v1", SendRequest{Text: "yes"}},
 	{"fleet-v1", FleetLine{
-		SchemaVersion, true, []ProjectInfo{{"/home/ada/app", "app", []WorktreeInfo{{"/home/ada/app", "main"}}}},
+		SchemaVersion, true,
+		[]ProjectInfo{{"/home/ada/app", "app", []WorktreeInfo{{"/home/ada/app", "main"}}}},
 		[]SessionInfo{{Link: testLink, ID: testID.Short(), Title: "zsh", Agent: "Terminal", Status: Idle, Description: "idle · 3s", Project: "app", ProjectRoot: "/home/ada/app"}},
 		testLink, "/home/ada/app",
 	}},

@@ -13,8 +13,13 @@ import (
 // keysOf are keys that every terminal can send in its old form without ambiguity.
 func legacyKeys() []vt.Key {
 	keys := []vt.Key{
-		{Name: vt.KeyEnter}, {Name: vt.KeyTab}, {Name: vt.KeyBackspace}, {Name: vt.KeyTab, Mods: vt.Shift},
-		{Name: vt.KeyEnter, Mods: vt.Alt}, {Name: vt.KeyBackspace, Mods: vt.Alt}, {Rune: ' ', Mods: vt.Ctrl},
+		{Name: vt.KeyEnter},
+		{Name: vt.KeyTab},
+		{Name: vt.KeyBackspace},
+		{Name: vt.KeyTab, Mods: vt.Shift},
+		{Name: vt.KeyEnter, Mods: vt.Alt},
+		{Name: vt.KeyBackspace, Mods: vt.Alt},
+		{Rune: ' ', Mods: vt.Ctrl},
 	}
 	for r := rune(' '); r < 0x7f; r++ {
 		keys = append(keys, vt.Key{Rune: r})
@@ -46,7 +51,7 @@ func namedKeys() []vt.Key {
 	}
 	var keys []vt.Key
 	for _, n := range names {
-		for mods := vt.Mods(0); mods < 8; mods++ {
+		for mods := range vt.Mods(8) {
 			keys = append(keys, vt.Key{Name: n, Mods: mods})
 		}
 	}
@@ -64,7 +69,7 @@ func TestKeysAreReadAsTheyWerePressed(t *testing.T) {
 			}
 		}
 	}
-	for mods := vt.Mods(0); mods < 8; mods++ {
+	for mods := range vt.Mods(8) {
 		kitty = append(kitty, vt.Key{Name: vt.KeyEnter, Mods: mods}, vt.Key{Name: vt.KeyEscape, Mods: mods}, vt.Key{Name: vt.KeyTab, Mods: mods}, vt.Key{Name: vt.KeyBackspace, Mods: mods})
 	}
 	for _, tt := range []struct {
@@ -114,8 +119,11 @@ func TestDecode(t *testing.T) {
 		{"paste", "\x1b[200~a\x1b[31m\r\n修\x1b[201~b", []any{pasteMsg("a\x1b[31m\r\n修"), key('b')}},
 		{"empty paste", "\x1b[200~\x1b[201~", []any{pasteMsg("")}},
 		{"mouse", "\x1b[<0;3;4M\x1b[<0;3;4m\x1b[<35;80;24M\x1b[<64;1;1M\x1b[<16;1;2M", []any{
-			mouseMsg{X: 2, Y: 3}, mouseMsg{Action: vt.MouseRelease, X: 2, Y: 3},
-			mouseMsg{Action: vt.MouseMove, Button: vt.ButtonNone, X: 79, Y: 23}, mouseMsg{Button: vt.ButtonWheelUp}, mouseMsg{Mods: vt.Ctrl, Y: 1},
+			mouseMsg{X: 2, Y: 3},
+			mouseMsg{Action: vt.MouseRelease, X: 2, Y: 3},
+			mouseMsg{Action: vt.MouseMove, Button: vt.ButtonNone, X: 79, Y: 23},
+			mouseMsg{Button: vt.ButtonWheelUp},
+			mouseMsg{Mods: vt.Ctrl, Y: 1},
 		}},
 		{"focus", "\x1b[I\x1b[O", []any{focusMsg(true), focusMsg(false)}},
 		{"the background", "\x1b]11;rgb:ffff/8080/0000\x1b\\\x1b]11;rgb:ff/80/00\x07", []any{colorMsg{255, 128, 0}, colorMsg{255, 128, 0}}},

@@ -14,9 +14,15 @@ func scribble(r *rand.Rand, c *canvas) {
 		"plain", "修复登录测试", "👩‍👩‍👧‍👦 family", "🇨🇭🇯🇵", "e\u0301a\u0308", "한글 각", "ｶﾀｶﾅ", "1️⃣ ☎️", "ไทยกำ", " ", "a\tb\x1b[31mc\u202e", "…─│╭",
 	}
 	styles := []vt.Style{
-		{}, {Attr: vt.Bold | vt.Inverse}, {FG: vt.PaletteColor(1), BG: vt.PaletteColor(12)}, {FG: vt.RGBColor(1, 2, 3)},
-		{Underline: vt.CurlyUnderline, UL: vt.RGBColor(9, 8, 7)}, {Underline: vt.SingleUnderline, UL: vt.PaletteColor(200)},
-		{Link: "https://example.org/a;b", LinkID: "x"}, {Link: "file:///a", Attr: vt.Dim}, {BG: vt.PaletteColor(240)},
+		{},
+		{Attr: vt.Bold | vt.Inverse},
+		{FG: vt.PaletteColor(1), BG: vt.PaletteColor(12)},
+		{FG: vt.RGBColor(1, 2, 3)},
+		{Underline: vt.CurlyUnderline, UL: vt.RGBColor(9, 8, 7)},
+		{Underline: vt.SingleUnderline, UL: vt.PaletteColor(200)},
+		{Link: "https://example.org/a;b", LinkID: "x"},
+		{Link: "file:///a", Attr: vt.Dim},
+		{BG: vt.PaletteColor(240)},
 	}
 	for range r.IntN(12) {
 		area := rect{r.IntN(c.w+4) - 2, r.IntN(c.h), r.IntN(c.w), 1 + r.IntN(3)}

@@ -154,10 +154,11 @@ func (l *fakeLive) resize(cols, rows int) {
 }
 func (l *fakeLive) key(k vt.Key) bool     { l.typed = l.screen.AppendKey(l.typed, k); return true }
 func (l *fakeLive) mouse(m vt.Mouse) bool { l.typed = l.screen.AppendMouse(l.typed, m); return true }
-func (l *fakeLive) paste(s string) bool   { l.typed = l.screen.AppendPaste(l.typed, s); return true }
-func (l *fakeLive) focus(in bool)         { l.focused = in }
-func (l *fakeLive) modes() vt.Modes       { return l.screen.Modes() }
-func (l *fakeLive) close()                { l.closed = true }
+
+func (l *fakeLive) paste(s string) bool { l.typed = l.screen.AppendPaste(l.typed, s); return true }
+func (l *fakeLive) focus(in bool)       { l.focused = in }
+func (l *fakeLive) modes() vt.Modes     { return l.screen.Modes() }
+func (l *fakeLive) close()              { l.closed = true }
 
 // link is the link of the n-th session of a story.
 func link(n int) string {
