@@ -2,9 +2,10 @@ package suite
 
 import (
 	"bufio"
-	"context"
+	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"os/exec"
 	"strings"
 	"sync"
@@ -12,55 +13,39 @@ import (
 
 	"termio/bench/internal/kid"
 	"termio/bench/internal/machine"
-	"termio/internal/api"
-	"termio/internal/client"
 )
 
-// watchers are watches over termio's events; each event that all of them have got is
-// told once, with the time of the last.
+// watchers are watches over termio's events, read line by line as tmux's are; each event
+// that all of them have got is told once, with the time of the last.
 type watchers struct {
-	cancel context.CancelFunc
-	all    sync.WaitGroup
-	each   chan time.Duration
-	n      int
+	conns []net.Conn
+	all   sync.WaitGroup
+	each  chan time.Duration
+	n     int
+	ended chan struct{}
 }
 
 // watching starts n watches.
 func (s *Suite) watching(n int) (*watchers, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &watchers{cancel: cancel, each: make(chan time.Duration, 4*n), n: n}
-	ready := make(chan error, n)
+	w := &watchers{each: make(chan time.Duration, 4*n), n: n, ended: make(chan struct{})}
+	ready := make(chan struct{}, n)
 	for range n {
-		w.all.Go(func() {
-			// The line of the session that is there already says that the watch stands.
-			first := true
-			err := s.termio.Client().Watch(ctx, client.WatchOptions{All: true, States: []api.Status{api.Working, api.NeedsYou, api.Done, api.Idle}}, func(l client.Line) error {
-				switch {
-				case l.Event == nil:
-				case first:
-					first = false
-					ready <- nil
-				case !l.Event.Snapshot:
-					select {
-					case w.each <- machine.Now():
-					case <-ctx.Done():
-					}
-				}
-				return nil
-			})
-			if first {
-				ready <- fmt.Errorf("a watch ended before it began: %w", err)
-			}
-		})
+		conn, err := net.Dial("unix", s.termio.Paths().Socket)
+		if err == nil {
+			w.conns = append(w.conns, conn)
+			_, err = io.WriteString(conn, "GET /v1/watch?all=1&state=working,needs-you,done,idle HTTP/1.1\r\nHost: termio\r\n\r\n")
+		}
+		if err != nil {
+			w.close()
+			return nil, fmt.Errorf("begin a watch: %w", err)
+		}
+		w.all.Go(func() { w.read(conn, ready) })
 	}
+	timeout := time.After(kid.Patience)
 	for range n {
 		select {
-		case err := <-ready:
-			if err != nil {
-				w.close()
-				return nil, err
-			}
-		case <-time.After(kid.Patience):
+		case <-ready:
+		case <-timeout:
 			w.close()
 			return nil, fmt.Errorf("the watches did not begin")
 		}
@@ -68,8 +53,32 @@ func (s *Suite) watching(n int) (*watchers, error) {
 	return w, nil
 }
 
+// read tells of the events of one watch. The line of the session that is there already says
+// that the watch stands.
+func (w *watchers) read(conn net.Conn, ready chan<- struct{}) {
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		switch line := lines.Bytes(); {
+		case !bytes.HasPrefix(line, []byte("{")): // head, or frame of a piece
+		case bytes.Contains(line, []byte(`"snapshot":true`)):
+			select {
+			case ready <- struct{}{}:
+			default:
+			}
+		default:
+			select {
+			case w.each <- machine.Now():
+			case <-w.ended:
+				return
+			}
+		}
+	}
+}
+
 func (w *watchers) close() {
-	w.cancel()
+	close(w.ended)
+	for _, conn := range w.conns {
+		_ = conn.Close()
+	}
 	w.all.Wait()
 }
 
