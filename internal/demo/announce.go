@@ -1,8 +1,12 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,6 +33,7 @@ func (a *agent) announce(s status) {
 	a.programRecord()
 	a.setTitle()
 	a.progressBar()
+	a.writeStatusFile()
 	a.note("status", map[string]any{"status": s})
 }
 
@@ -122,6 +127,32 @@ func (a *agent) titleMark() string {
 		return marks[2]
 	}
 	return marks[0]
+}
+
+// writeStatusFile keeps the live status file, if there is one, as Claude Code does: it
+// says whose it is and what the agent is doing, and goes with the agent.
+func (a *agent) writeStatusFile() {
+	if a.set.statusFile == "" {
+		return
+	}
+	file := strings.ReplaceAll(a.set.statusFile, "{pid}", strconv.Itoa(os.Getpid()))
+	if a.status == statusClear {
+		_ = os.Remove(file) // whoever reads it sees that the process is gone
+		return
+	}
+	words := map[status]string{statusWorking: "busy", statusBlocked: "waiting"}
+	data, err := json.Marshal(map[string]any{
+		"pid": os.Getpid(), "sessionId": a.conv.id, "status": cmp.Or(words[a.status], "idle"), "statusUpdatedAt": time.Now().UnixMilli(),
+	})
+	if err == nil {
+		err = os.WriteFile(file+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
+		a.note("status-file", map[string]any{"error": err.Error()})
+	}
 }
 
 // progressBar is OSC 9;4: of unknown length while working, gone otherwise.

@@ -43,6 +43,7 @@ type settings struct {
 	deafKeys           string
 	titles, program    string
 	progress           bool
+	statusFile         string
 	notify             string
 	hooks              string
 	hookDelay          time.Duration
@@ -95,6 +96,7 @@ var switches = sync.OnceValue(func() []toggle {
 		word("titles", "on off plain wrong new", "the title: with state, none, no state, always working, unknown marks", func(s *settings) *string { return &s.titles }),
 		word("program", "ask on off", "OSC 7501: if its query is answered, unasked, never", func(s *settings) *string { return &s.program }),
 		onOff("progress", "off", "OSC 9;4 while working", func(s *settings) *bool { return &s.progress }),
+		text("status-file", "", "file that tells the state; {pid} is the process", func(s *settings) *string { return &s.statusFile }),
 		word("notify", "off bell osc9 osc777", "a dialog that waits for 6 s says so in this way", func(s *settings) *string { return &s.notify }),
 		word("hooks", "on off late doubled swapped child lazy chatty", "how reports are sent", func(s *settings) *string { return &s.hooks }),
 		millis("hook-delay", "2s", "how late, with hooks=late", func(s *settings) *time.Duration { return &s.hookDelay }),
