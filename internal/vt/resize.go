@@ -211,27 +211,8 @@ type reflower struct {
 	// toHistory says where rows go: the new history, or out.
 	toHistory bool
 	runs      []cell
-}
-
-// history wraps the lines of the history into a new one, but for a logical
-// line that goes on in the screen: its end stays in f.line.
-func (f *reflower) history() {
-	s := f.s
-	old := s.history
-	s.history = history{limit: old.limit, total: old.dropped()}
-	f.toHistory = true
-	var tmp row
-	old.each(0, old.len(), func(rec []byte) {
-		wrapped := rec[0]&recWrapped != 0
-		if !wrapped && !f.open && recordColumns(rec) <= f.cols {
-			s.history.add(rec)
-			return
-		}
-		s.decodeRow(rec, &tmp)
-		f.gather(&tmp)
-		f.wrap(!wrapped)
-	})
-	f.toHistory = false
+	tmp       row    // a record of the history, decoded
+	rec       []byte // and one being written
 }
 
 // screen wraps the rows of the screen.

@@ -148,3 +148,33 @@ func TestResizeIsClamped(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Wrapping the history as records gives what wrapping it as rows gives.
+func TestRewrapIsByRows(t *testing.T) {
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		o := sizes[seed%uint64(len(sizes))]
+		s := New(o)
+		s.Write(randomStream(r, 300))
+		cols := 1 + r.IntN(40)
+		data, _ := s.MarshalBinary()
+		var other Screen
+		if err := other.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		records := reflower{s: s, cols: cols}
+		records.history()
+
+		rows := reflower{s: &other, cols: cols, toHistory: true}
+		old := other.history
+		other.history = history{limit: old.limit, total: old.dropped()}
+		old.each(0, old.len(), rows.byRow)
+
+		if a, b := s.HistoryLen(), other.HistoryLen(); a != b {
+			t.Fatalf("seed %d, %d columns: %d lines, by rows %d", seed, cols, a, b)
+		}
+		if d := s.historyDifference(&other); d != "" {
+			t.Fatalf("seed %d, %d columns: %s", seed, cols, d)
+		}
+	}
+}
