@@ -57,6 +57,10 @@ func (g *opGen) count() string {
 func (g *opGen) line() string   { return fmt.Sprint(1 + g.IntN(g.rows)) }
 func (g *opGen) column() string { return fmt.Sprint(1 + g.IntN(g.cols)) }
 
+// inside is a column before the last: xterm.js ends with a TypeError when ED 1 comes
+// in the last column of the last row.
+func (g *opGen) inside() string { return fmt.Sprint(1 + g.IntN(g.cols-1)) }
+
 // operations are all classes the generator knows.
 var operations = []operation{
 	{"text", 30, func(g *opGen) string {
@@ -69,29 +73,40 @@ var operations = []operation{
 	{"wide at the edge", 2, func(g *opGen) string { return g.pick("日本語", "한글", "中", "、") }},
 	{"combining", 2, func(g *opGen) string { return g.pick("e\u0301", "a\u0308\u0323", "o\u0302") }},
 	{"newline", 10, func(g *opGen) string { return "\r\n" }},
-	{"C0", 10, func(g *opGen) string { return g.pick("\r", "\n", "\v", "\f", "\b", "\t") }},
+	{"C0", 5, func(g *opGen) string { return "\x1b[" + g.column() + "G" + g.pick("\r", "\n", "\v", "\f", "\t") }},
+	{"LF at a pending wrap", 3, func(g *opGen) string { return g.pick("\n", "\v", "\f", "\x1bD", "\x1bM") }},
+	{"BS", 2, func(g *opGen) string { return "\b" }},
 	{"CUP", 8, func(g *opGen) string {
 		return "\x1b[" + g.pick(g.line(), "", "0", "99") + ";" + g.pick(g.column(), "", "99") + g.pick("H", "f")
 	}},
-	{"move", 10, func(g *opGen) string { return "\x1b[" + g.count() + g.pick("A", "B", "C", "D", "E", "F", "a", "e") }},
+	{"move", 8, func(g *opGen) string {
+		return "\x1b[" + g.column() + "G\x1b[" + g.count() + g.pick("A", "B", "C", "D", "E", "F")
+	}},
+	{"move at a pending wrap", 4, func(g *opGen) string { return "\x1b[" + g.count() + g.pick("A", "B", "C", "D", "E", "F") }},
+	{"HPR and VPR", 2, func(g *opGen) string { return "\x1b[" + g.count() + g.pick("a", "e") }},
 	{"absolute", 5, func(g *opGen) string { return "\x1b[" + g.pick(g.column(), g.line(), "") + g.pick("G", "`", "d") }},
 	{"tabs", 3, func(g *opGen) string {
 		return g.pick("\x1bH", "\x1b[g", "\x1b[0g", "\x1b[3g", "\x1b["+g.count()+"I", "\x1b["+g.count()+"Z")
 	}},
 	{"erase", 8, func(g *opGen) string {
-		return "\x1b[" + g.column() + "G\x1b[" + g.pick("", "0", "1", "2") + g.pick("J", "K")
+		return "\x1b[" + g.inside() + "G\x1b[" + g.pick("", "0", "1", "2") + g.pick("J", "K")
 	}},
 	{"erase at a pending wrap", 2, func(g *opGen) string { return "\x1b[" + g.pick("", "0", "1", "2") + g.pick("J", "K") }},
 	{"erase history", 1, func(g *opGen) string { return "\x1b[3J" }},
 	{"selective", 3, func(g *opGen) string {
-		return "\x1b[1\"qkeep" + g.pick("\x1b[0\"q", "\x1b[2\"q", "\x1b[\"q") + "drop\x1b[" + g.column() + "G\x1b[?" + g.pick("", "0", "1", "2") + g.pick("J", "K")
+		return "\x1b[1\"qkeep" + g.pick("\x1b[0\"q", "\x1b[2\"q", "\x1b[\"q") + "drop\x1b[" + g.inside() + "G\x1b[?" + g.pick("", "0", "1", "2") + g.pick("J", "K")
 	}},
 	{"selective apart", 1, func(g *opGen) string { return g.pick("\x1b[1\"q", "\x1b[0\"q", "\x1b[?J", "\x1b[?2K") }},
-	{"chars", 6, func(g *opGen) string { return "\x1b[" + g.count() + g.pick("@", "P", "X") }},
-	{"lines", 5, func(g *opGen) string { return "\x1b[" + g.count() + g.pick("L", "M") }},
+	{"chars", 4, func(g *opGen) string {
+		return "\x1b[" + g.column() + "G\x1b[" + g.count() + g.pick("P", "X")
+	}},
+	{"ICH", 2, func(g *opGen) string { return "\x1b[" + g.column() + "G\x1b[" + g.count() + "@" }},
+	{"chars at a pending wrap", 2, func(g *opGen) string { return "\x1b[" + g.count() + g.pick("@", "P", "X") }},
+	{"lines", 3, func(g *opGen) string { return "\r\x1b[" + g.count() + g.pick("L", "M") }},
+	{"lines from a column", 2, func(g *opGen) string { return "\x1b[" + g.column() + "G\x1b[" + g.count() + g.pick("L", "M") }},
 	{"SU", 3, func(g *opGen) string { return "\x1b[" + g.count() + "S" }},
 	{"SD", 3, func(g *opGen) string { return "\x1b[" + g.count() + "T" }},
-	{"index", 5, func(g *opGen) string { return g.pick("\x1bD", "\x1bE", "\x1bM") }},
+	{"index", 5, func(g *opGen) string { return "\x1b[" + g.column() + "G" + g.pick("\x1bD", "\x1bE", "\x1bM") }},
 	{"columns", 3, func(g *opGen) string {
 		return "\x1b[" + g.column() + "G\x1b[" + g.count() + g.pick(" @", " A", "'}", "'~")
 	}},
@@ -101,21 +116,24 @@ var operations = []operation{
 	{"repeat", 2, func(g *opGen) string { return "x\x1b[" + g.count() + "b" }},
 	{"SGR", 12, func(g *opGen) string {
 		return "\x1b[" + g.pick("", "0", "1", "2", "3", "4", "5", "7", "8", "9", "21", "22", "23", "24", "25", "27", "28", "29",
-			"53", "55", "31", "42", "97", "105", "39", "49", "1;31;44", "38;5;200", "48;5;17", "38;2;1;2;3", "48;2;9;8;7",
+			"31", "42", "97", "105", "39", "49", "1;31;44", "38;5;200", "48;5;17", "38;2;1;2;3", "48;2;9;8;7",
 			"38:5:9", "48:2::4:5:6", "4:3", "4:0", "58;5;3", "58:2::1:2:3", "59", "0;7;33") + "m"
 	}},
+	{"overline", 1, func(g *opGen) string { return g.pick("\x1b[53m", "\x1b[55m") }},
 	{"save", 4, func(g *opGen) string {
 		away := "\x1b[" + g.line() + ";" + g.column() + "Hx\x1b[1;3" + g.pick("1", "2") + "m"
-		return g.pick("\x1b7"+away+"\x1b8", "\x1b[s"+away+"\x1b[u", "\x1b[?1048h"+away+"\x1b[?1048l")
+		return g.pick("\x1b7"+away+"\x1b8", "\x1b[s"+away+"\x1b[u")
 	}},
+	{"1048", 1, func(g *opGen) string { return "\x1b[?1048h\x1b[" + g.line() + ";" + g.column() + "Hx\x1b[?1048l" }},
 	{"save and scroll", 4, func(g *opGen) string {
 		return g.pick("\x1b7", "\x1b8", "\x1b[s", "\x1b[u", "\x1b[?1048h", "\x1b[?1048l")
 	}},
 	{"modes", 5, func(g *opGen) string {
-		return g.pick("\x1b[4h", "\x1b[4l", "\x1b[?25l", "\x1b[?1h", "\x1b[?2004h")
+		return g.pick("\x1b[?25h", "\x1b[?1h")
 	}},
+	{"IRM", 2, func(g *opGen) string { return g.pick("\x1b[4h", "\x1b[4l") }},
 	{"DECAWM", 2, func(g *opGen) string {
-		return "\x1b[?7l" + g.pick("the quick brown fox jumps over the lazy dog", "x", "\x1b[99Gxyz") + "\x1b[?7h\x1b[" + g.column() + "G"
+		return "\x1b[G\x1b[?7l" + g.pick("the quick brown fox jumps over the lazy dog", "x", "\x1b[99Gxyz") + "\x1b[?7h\x1b[" + g.column() + "G"
 	}},
 	{"DECAWM off", 1, func(g *opGen) string { return g.pick("\x1b[?7l", "\x1b[?7h") }},
 	{"origin", 3, func(g *opGen) string { return g.pick("\x1b[?6h", "\x1b[?6l", "\x1b[?6l") }},
@@ -127,7 +145,10 @@ var operations = []operation{
 	{"old screens", 2, func(g *opGen) string { return "\x1b[?" + g.pick("47", "1047") + g.pick("h", "l") }},
 	{"LNM", 1, func(g *opGen) string { return g.pick("\x1b[20h", "\x1b[20l") }},
 	{"charsets", 3, func(g *opGen) string {
-		return "\x0f" + g.pick("\x1b(0lqqk", "\x1b)0a\x0ea\x0fa", "\x1b(A#", "\x1b*0a\x1bna", "\x1b+0\x1boa", "\x1b(0`a~") + "\x1b(B\x1b)B\x1b*B\x1b+B\x0f"
+		return "\x0f" + g.pick("\x1b(0lqqk", "\x1b)0a\x0ea\x0fa", "\x1b(0`a~") + "\x1b(B\x1b)B\x1b*B\x1b+B\x0f"
+	}},
+	{"more charsets", 1, func(g *opGen) string {
+		return "\x0f" + g.pick("\x1b(A#", "\x1b*0a\x1bna", "\x1b+0\x1boa") + "\x1b(B\x1b)B\x1b*B\x1b+B\x0f"
 	}},
 	{"charsets kept", 1, func(g *opGen) string { return g.pick("\x1b(0", "\x1b(B", "\x1b)0", "\x0e", "\x0f", "\x1bn", "\x1bo") }},
 	{"national", 1, func(g *opGen) string {
