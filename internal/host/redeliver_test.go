@@ -134,6 +134,36 @@ func TestDeliveryThatNobodyKnowsOf(t *testing.T) {
 	}
 }
 
+// A paste that a host was killed at is ended by the next one: what is typed then is no part
+// of it.
+func TestPasteThatBrokeOffIsEnded(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	begun := readsOf(t, log, "\x1b[200~0123")
+	d := termtest.Start(t, termtest.WithDemoLog(), termtest.WithDemo("read-bytes=1000", "read-every=2ms", "log="+log))
+	first, err := d.Client().SpawnWait(d.Context(), api.SpawnRequest{Agent: "demo", Prompt: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	came := waiting(func(c *client.Client) (api.WaitReply, error) {
+		return c.SendWait(d.Context(), first.Target, api.SendRequest{Text: strings.Repeat("0123456789abcdef", 4<<14)})
+	}, d)
+	<-begun
+	d.KillHost()
+	if w := <-came; api.CodeOf(w.err) != api.Unavailable {
+		t.Errorf("wait: %+v, %v", w.reply, w.err)
+	}
+	if _, err := d.Client().Send(d.Context(), first.Target, api.SendRequest{Keys: []string{"ctrl-c"}}); err != nil { // what of it arrived
+		t.Fatal(err)
+	}
+	if _, err := d.Client().SendWait(d.Context(), first.Target, api.SendRequest{Text: "next"}); err != nil {
+		t.Error(err)
+	}
+	if got := d.Submitted(); !slices.Equal(got, []string{"hello", "next"}) {
+		t.Errorf("submitted %q", cutAll(got))
+	}
+}
+
 // withMute installs an agent that shows nothing of what is typed. It writes into a pipe
 // that something was, and, once its gate is open, into a file what.
 func withMute(d *termtest.Daemon) {
