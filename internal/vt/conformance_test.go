@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -21,8 +20,12 @@ func TestXtermJS(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no *.in files in %s (%v)", dir, err)
 	}
-	// Those that xterm.js itself leaves out.
-	left := []string{"t0055-EL", "t0084-CBT", "t0101-NLM", "t0103-reverse_wrap", "t0504-vim"}
+	// xterm.js leaves out five: t0055-EL, t0101-NLM and t0504-vim pass here as they
+	// are; these two do not.
+	left := map[string]string{
+		"t0084-CBT":          "expects what is printed after CBT at a pending wrap on the next line; here CBT ends the wrap",
+		"t0103-reverse_wrap": "expects to go back over the start of any line; here only of one that goes on from the row above",
+	}
 	passed, all := 0, 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".in")
@@ -34,7 +37,7 @@ func TestXtermJS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(left, name) {
+		if left[name] != "" {
 			continue
 		}
 		all++
