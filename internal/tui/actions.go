@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"termio/internal/api"
 	"termio/internal/vt"
@@ -22,7 +21,7 @@ type action struct {
 // actions is the one table of them. It is a function, so that a command that shows no
 // interface pays nothing for it. Parts in files of their own add theirs here.
 func actions(w *words) []action {
-	return slices.Concat(moveActions(w), inboxActions(w), startActions(w), sessionActions(w), viewActions(w))
+	return slices.Concat(moveActions(w), inboxActions(w), startActions(w), paletteActions(w), sessionActions(w), viewActions(w))
 }
 
 func moveActions(w *words) []action {
@@ -88,7 +87,6 @@ func viewActions(w *words) []action {
 			return nil
 		}},
 		{"view.redraw", w.actRedraw, []string{"ctrl-l"}, "", func(m *model) []command { m.whole = true; return nil }},
-		{"command", w.actCommand, []string{":"}, ":", (*model).askCommand},
 		{"help", w.actHelp, []string{"?", "f1"}, "?", func(m *model) []command { m.push(helpPage(m), false); return nil }},
 		{"quit", w.actQuit, []string{"q", "ctrl-c"}, "q", func(m *model) []command { m.quitting = true; return nil }},
 	}
@@ -230,44 +228,4 @@ func (m *model) resumeSelected() []command {
 		return nil
 	}
 	return []command{resumeSession(m.call, s.Link)}
-}
-
-// askCommand asks for an action by its name.
-func (m *model) askCommand() []command {
-	l := newLine(m.words.commandPrompt, "", func(m *model, text string) []command {
-		if a, ok := m.find(text); ok {
-			return a.run(m)
-		}
-		m.fail(m.words.unknown)
-		return nil
-	})
-	l.hint = func(m *model, text string) string {
-		if a, ok := m.find(text); ok && text != "" {
-			return a.id + "  " + a.title
-		}
-		return ""
-	}
-	m.push(l, false)
-	return nil
-}
-
-// find is the action that a text means: its id, or what begins so, or what has it in
-// its title.
-func (m *model) find(text string) (action, bool) {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if text == "" {
-		return action{}, false
-	}
-	for _, fits := range []func(a action) bool{
-		func(a action) bool { return a.id == text },
-		func(a action) bool { return strings.HasPrefix(a.id, text) },
-		func(a action) bool {
-			return strings.Contains(a.id, text) || strings.Contains(strings.ToLower(a.title), text)
-		},
-	} {
-		if i := slices.IndexFunc(m.acts, fits); i >= 0 {
-			return m.acts[i], true
-		}
-	}
-	return action{}, false
 }

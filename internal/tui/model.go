@@ -189,6 +189,8 @@ func (m *model) update(now time.Time, msg message) []command {
 		m.agentsFound(msg)
 	case spawnedMsg:
 		return m.spawned(msg)
+	case filesMsg:
+		m.filesFound(msg)
 	case composedMsg:
 		m.composed(msg)
 	case explainedMsg:

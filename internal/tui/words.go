@@ -39,8 +39,9 @@ type words struct {
 	renamePrompt, commandPrompt, newPrompt, yes, no, press, unknown, helpTitle, helpPrefix string
 	nothingSelected, noneAsks                                                              string
 
-	inbox inboxWords
-	start startWords
+	inbox   inboxWords
+	start   startWords
+	palette paletteWords
 
 	age func(time.Duration) string
 }
@@ -77,7 +78,7 @@ func english() *words {
 		confirmClose: func(t string) string { return fmt.Sprintf("Close %q? What runs in it is ended.", t) },
 		renamePrompt: "Title", commandPrompt: ":", newPrompt: "Prompt for", yes: "yes", no: "no", press: "press", unknown: "no such key here",
 		helpTitle: "Keys", helpPrefix: "after the prefix key, or alone in the list",
-		inbox: englishInbox(), start: englishStart(),
+		inbox: englishInbox(), start: englishStart(), palette: englishPalette(),
 
 		nothingSelected: "no session is selected", noneAsks: "nobody needs you",
 		age: func(d time.Duration) string {
@@ -120,7 +121,7 @@ func chinese() *words {
 		confirmClose: func(t string) string { return fmt.Sprintf("关闭“%s”？其中运行的程序将被结束。", t) },
 		renamePrompt: "标题", commandPrompt: ":", newPrompt: "提示词，交给", yes: "是", no: "否", press: "按", unknown: "这里没有这个键",
 		helpTitle: "按键", helpPrefix: "在前缀键之后，或在列表中单独按",
-		inbox: chineseInbox(), start: chineseStart(),
+		inbox: chineseInbox(), start: chineseStart(), palette: chinesePalette(),
 
 		nothingSelected: "没有选中会话", noneAsks: "没有会话在等你",
 		age: func(d time.Duration) string {
