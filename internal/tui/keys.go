@@ -16,6 +16,7 @@ func (m *model) input(msg message) []command {
 		return top.update(m, msg)
 	}
 	if m.now.Before(m.deafUntil) {
+		m.say(m.words.gone)
 		return nil
 	}
 	switch msg := msg.(type) {

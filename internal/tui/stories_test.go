@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,9 @@ var storyTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // sizes are those of a telephone over ssh, of every terminal, of a window and of a big one.
 var sizes = [][2]int{{40, 20}, {80, 24}, {120, 40}, {200, 60}}
 
-func allStories() []story { return coreStories() }
+func allStories() []story {
+	return slices.Concat(coreStories(), inboxStories(), startStories(), paletteStories())
+}
 
 func TestStories(t *testing.T) {
 	used := map[string]bool{}
