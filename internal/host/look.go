@@ -365,22 +365,28 @@ func (s *session) inspectFront(r *running, group int) (again, copied bool) {
 			return false, false
 		}
 	}
+	program := programName(args, info.Name)
+	s.inFront(group, program) // told first: the search takes a moment
 	if m, proc, ok := agentIn(s.h.catalogue(), shell, group); ok {
 		s.promote(r, m, proc)
 		return false, false
 	}
 	if r.byHand && !r.proc.Alive() { // what had started it goes on
 		s.demote(r, false)
+		s.inFront(group, program)
 	}
 	its, err := pty.Args(shell)
-	copied = err == nil && slices.Equal(args, its)
+	return true, err == nil && slices.Equal(args, its)
+}
+
+// inFront notes which program runs in front of the session's shell, if that is known.
+func (s *session) inFront(group int, program string) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run.shell() && s.run.front == group && len(args) > 0 {
-		s.applyLocked(agent.ProcessEvidence(agent.ProcessForeground, programName(args, info.Name), now), now)
+	if s.run.shell() && s.run.front == group && program != "" {
+		s.applyLocked(agent.ProcessEvidence(agent.ProcessForeground, program, now), now)
 	}
-	return true, copied
 }
 
 // shellBack notes that the session's shell has the foreground again.
