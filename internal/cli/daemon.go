@@ -179,7 +179,11 @@ func (a *App) daemonStop(ctx context.Context) error {
 
 // nobodyListens reports whether there is no daemon, as opposed to one that cannot be
 // reached: one that was killed leaves its socket behind, which the next one takes away.
+// What is no socket stands in a daemon's way, and a person has to know.
 func nobodyListens(p config.Paths) bool {
+	if info, err := os.Lstat(p.Socket); err == nil && info.Mode().Type() != fs.ModeSocket {
+		return false
+	}
 	conn, err := net.Dial("unix", p.Socket)
 	if err == nil {
 		_ = conn.Close()

@@ -28,9 +28,12 @@ func TestNobodyListens(t *testing.T) {
 	if err := listen("dead").Close(); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	living := listen("living")
 	defer living.Close()
-	for name, want := range map[string]bool{"missing": true, "dead": true, "living": false} {
+	for name, want := range map[string]bool{"missing": true, "dead": true, "living": false, "file": false} {
 		if got := nobodyListens(config.Paths{Socket: filepath.Join(dir, name)}); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
