@@ -7,6 +7,11 @@ const (
 	HeaderCwd     = "Termio-Cwd"     // the caller's working folder, percent-encoded (url.PathEscape)
 	HeaderVersion = "Termio-Version" // the client's version
 
+	// HeaderInterface is "1" from what a person looks at and types into. It names
+	// sessions of every project, and session control that is off does not hold it
+	// up: that switch is for what agents and scripts do.
+	HeaderInterface = "Termio-Interface"
+
 	// HeaderRequest is the caller's own id of a spawn, run, send, close or resume,
 	// a UUID. By it a caller whose connection was lost asks for the reply, and a
 	// call that is made twice is done once. A reply to RouteRequest carries it

@@ -59,7 +59,7 @@ func (a *App) face(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.Dial(ctx, env.Paths, client.Options{Cwd: cwd(), All: true, Timeout: env.CLITimeout, Start: true, Environ: a.environ})
+	c, err := client.Dial(ctx, env.Paths, client.Options{Cwd: cwd(), Interface: true, Timeout: env.CLITimeout, Start: true, Environ: a.environ})
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,11 @@ const maxReply = 256 << 20
 type Options struct {
 	Session string        // TERMIO_SESSION of the caller's environment
 	Cwd     string        // the caller's working folder, absolute
-	All     bool          // it is an interface, and names sessions of every project
 	Timeout time.Duration // until a one-shot call must be answered; 0 is config.DefaultCLITimeout
+
+	// Interface: the caller shows a person every project, and does what they do.
+	// Session control that is off does not hold it up.
+	Interface bool
 
 	// Start starts a daemon where none answers. Exe is the program to start;
 	// "" is the running one. Environ is what the daemon inherits.
@@ -192,13 +195,6 @@ func (c *Client) request(k call) (*http.Request, error) {
 		raw = strings.Replace(path, "{target}", escapeSegment(k.target), 1)
 		path = strings.Replace(path, "{target}", k.target, 1)
 	}
-	if c.opts.All {
-		k.query = maps.Clone(k.query)
-		if k.query == nil {
-			k.query = url.Values{}
-		}
-		k.query.Set("all", "1")
-	}
 	req := &http.Request{
 		Method: method,
 		URL:    &url.URL{Scheme: "http", Host: "termio", Path: path, RawPath: raw, RawQuery: k.query.Encode()},
@@ -207,6 +203,9 @@ func (c *Client) request(k call) (*http.Request, error) {
 	maps.Copy(req.Header, k.header)
 	req.Header.Set("User-Agent", "termio/"+config.Version)
 	req.Header.Set(api.HeaderVersion, config.Version)
+	if c.opts.Interface {
+		req.Header.Set(api.HeaderInterface, "1")
+	}
 	if c.opts.Session != "" {
 		req.Header.Set(api.HeaderSession, c.opts.Session)
 	}

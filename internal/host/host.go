@@ -312,9 +312,9 @@ func (h *Host) catalogue() *agent.Catalogue { return h.agents.get(h.env.AgentsDi
 func (h *Host) settings() config.Values { return config.ValuesOf(h.set.get(h.env.SettingsFile, h.log)) }
 
 // CheckControl is the error of session control that is switched off; nil while it
-// is on.
-func (h *Host) CheckControl() error {
-	if h.settings().SessionControl {
+// is on, and for an interface, which goes on without it.
+func (h *Host) CheckControl(c Caller) error {
+	if c.Interface || h.settings().SessionControl {
 		return nil
 	}
 	return api.NewError(api.Disabled, "session control is off; termio settings set session-control on switches it on")

@@ -23,6 +23,9 @@ type Caller struct {
 	Cwd     string // its working folder
 	All     bool   // it asks for every project
 	Request string // its own name for the call; "" if it has none
+
+	// Interface: a person's own, which is in no session and asks for every project.
+	Interface bool
 }
 
 // scope is what a caller may see.

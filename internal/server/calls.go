@@ -115,9 +115,9 @@ func (s *Server) stop(r *http.Request, _ host.Caller) (any, error) { return s.ho
 // request answers a call that was made before, by its name.
 func (s *Server) request(w http.ResponseWriter, r *http.Request) {
 	var reply any
-	_, err := caller(r)
+	c, err := caller(r)
 	if err == nil {
-		err = s.host.CheckControl()
+		err = s.host.CheckControl(c)
 	}
 	if err == nil {
 		name, known := named(r), false

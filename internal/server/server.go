@@ -180,7 +180,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rt route) (any, er
 		return nil, err
 	}
 	if rt.control {
-		if err := s.host.CheckControl(); err != nil {
+		if err := s.host.CheckControl(c); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,8 @@ func named(r *http.Request) string {
 // caller is who sent the request: the kernel's word for the process, the
 // caller's own for what the kernel cannot tell.
 func caller(r *http.Request) (host.Caller, error) {
-	c := host.Caller{All: r.URL.Query().Get("all") == "1", Request: r.Header.Get(api.HeaderRequest)}
+	c := host.Caller{Request: r.Header.Get(api.HeaderRequest), Interface: r.Header.Get(api.HeaderInterface) == "1"}
+	c.All = c.Interface || r.URL.Query().Get("all") == "1"
 	if _, ok := api.ParseSessionID(c.Request); !ok && c.Request != "" {
 		return c, api.NewError(api.BadRequest, fmt.Sprintf("header %s: a call's name is a UUID", api.HeaderRequest))
 	}

@@ -148,6 +148,27 @@ func TestSessionControlOff(t *testing.T) {
 	if err := d.Post("/v1/projects", api.OpenRequest{Path: d.Dir}); err != nil {
 		t.Errorf("open: %v", err)
 	}
+	// An interface goes on: what a person does there is no session control.
+	face, err := client.Dial(d.Context(), d.Paths, client.Options{Cwd: d.Dir, Interface: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := face.Run(d.Context(), api.RunRequest{Shell: true, Cwd: d.Dir})
+	if err != nil {
+		t.Fatalf("an interface starts a terminal: %v", err)
+	}
+	if _, err := face.Send(d.Context(), started.Target, api.SendRequest{Text: "true"}); err != nil {
+		t.Errorf("an interface sends: %v", err)
+	}
+	inside := client.Options{Cwd: d.Dir, Interface: true, Session: strings.TrimPrefix(started.Target, api.LinkPrefix)}
+	if c, err := client.Dial(d.Context(), d.Paths, inside); err != nil {
+		t.Error(err)
+	} else if _, err := c.Close(d.Context(), started.Target); api.CodeOf(err) != api.NoScope {
+		t.Errorf("an agent that calls itself an interface closes a session: %v", err)
+	}
+	if _, err := face.Close(d.Context(), started.Target); err != nil {
+		t.Errorf("an interface closes: %v", err)
+	}
 	set(&on)
 	if _, err := d.Client().List(d.Context(), client.ListOptions{}); err != nil {
 		t.Error(err)

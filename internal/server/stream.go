@@ -133,7 +133,7 @@ func (s *Server) subscribe(r *http.Request) (*host.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.host.CheckControl(); err != nil {
+	if err := s.host.CheckControl(c); err != nil {
 		return nil, err
 	}
 	since, err := number(r, "since", -1)
