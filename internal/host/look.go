@@ -59,6 +59,19 @@ func (l *looks) after(now time.Time, still time.Duration) time.Time {
 	return l.soon
 }
 
+// rested takes the look that is due when it has been still, and reports whether it was.
+// Other reasons bring it forward; the one for which it was still is made all the same.
+func (l *looks) rested(now, lastOut time.Time) bool {
+	if l.still.IsZero() || now.Before(l.still) {
+		return false
+	}
+	l.still = time.Time{}
+	if at := lastOut.Add(lookStill); now.Before(at) {
+		l.still = at
+	}
+	return true
+}
+
 // wakeAtLocked has the session woken at t at the latest.
 func (s *session) wakeAtLocked(t time.Time) {
 	l := &s.look
@@ -90,8 +103,8 @@ func (s *session) wake() {
 		s.changedLocked(s.machine.Tick(now), now)
 	}
 	due := !l.soon.IsZero() && !now.Before(l.soon)
-	if !l.still.IsZero() && !now.Before(l.still) {
-		l.still, due = time.Time{}, true
+	if l.rested(now, s.lastOut) {
+		due = true
 	}
 	if due {
 		l.soon = time.Time{}

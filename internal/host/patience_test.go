@@ -82,6 +82,26 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// A look that comes early, to see whether a program has become an agent or an agent has
+// settled, does not stand for the one when the screen has rested: by then the shell has
+// the terminal back, and files have been written.
+func TestEarlyLookAndTheOneAtRest(t *testing.T) {
+	var l looks
+	out := time.Unix(1000, 0)
+	l.after(out, lookStill)
+	early, rest := out.Add(lookAfter), out.Add(lookStill)
+	l.still = early
+	if l.rested(early.Add(-1), out) || !l.rested(early, out) {
+		t.Error("the early look is not made when it is due")
+	}
+	if !l.still.Equal(rest) {
+		t.Errorf("after an early look the next is due %v after the output, want %v", l.still.Sub(out), lookStill)
+	}
+	if !l.rested(rest, out) || !l.still.IsZero() {
+		t.Errorf("after the look at rest another is due, %v", l.still)
+	}
+}
+
 // A program that draws 5,000 times a second is looked at as often as one that draws 20
 // times, and as soon.
 func TestLooksUnderAFlood(t *testing.T) {
