@@ -81,6 +81,15 @@ func builtinManifests() []*Manifest {
 	return all
 }
 
+// BuiltinText is the manifest of a built-in agent as it stands, nil if id is none's.
+func BuiltinText(id string) []byte {
+	data, err := builtins.ReadFile("manifests/" + id + ".json")
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
 // userFiles lists the person's manifests, sorted.
 func (c *Catalogue) userFiles(user fs.FS) []string {
 	if user == nil {

@@ -59,7 +59,7 @@ is termio agents list.`,
 			return err
 		},
 	}
-	cmd.AddCommand(list, a.historyCmd(), schema, a.agentsTestCmd())
+	cmd.AddCommand(list, a.historyCmd(), a.agentsShowCmd(), a.agentsNewCmd(), schema, a.agentsTestCmd())
 	return cmd
 }
 
@@ -161,7 +161,7 @@ closed again.`,
   termio agents test mine --live`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage(cmd, api.BadRequest, "agents test takes one manifest: a file, or the id of a built-in agent")
+				return usage(cmd, api.BadRequest, "agents test takes one manifest: a file, or the id of an agent")
 			}
 			if live {
 				if len(t.steps) > 0 {
@@ -169,7 +169,11 @@ closed again.`,
 				}
 				return a.tryLive(cmd.Context(), args[0], prompt, limit)
 			}
-			return a.tryManifest(args[0], t)
+			env, err := a.env()
+			if err != nil {
+				return err
+			}
+			return a.tryManifest(env.AgentsDir, args[0], t)
 		},
 	})
 	t.register(cmd.Flags())
@@ -259,8 +263,8 @@ type trialStep struct {
 }
 
 // tryManifest checks a manifest and shows it the trial's steps.
-func (a *App) tryManifest(name string, t manifestTrial) error {
-	m, problems, err := findManifest(name)
+func (a *App) tryManifest(dir, name string, t manifestTrial) error {
+	m, problems, err := findManifest(dir, name)
 	if err != nil {
 		return manifestError(problems, err)
 	}
@@ -303,10 +307,15 @@ func (s *trialStep) find(f agent.Problem) {
 	s.faults = append(s.faults, !f.Warning)
 }
 
-// findManifest reads a manifest's file, or takes a built-in one by its id.
-func findManifest(name string) (*agent.Manifest, []agent.Problem, error) {
+// findManifest reads a manifest's file; a name that is none is the id of the person's own
+// in dir, or of a built-in one.
+func findManifest(dir, name string) (*agent.Manifest, []agent.Problem, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(name, filepath.Separator) {
+		own := filepath.Join(dir, name+".json")
+		if text, err := os.ReadFile(own); err == nil {
+			return agent.Parse(text, own)
+		}
 		if m, ok := agent.Load(nil, nil).Find(name); ok {
 			return m, nil, nil
 		}

@@ -47,7 +47,7 @@ func (a *App) tryLive(ctx context.Context, id, prompt string, limit time.Duratio
 	}
 	m, ok := agent.Load(os.DirFS(env.AgentsDir), nil).Find(id)
 	if !ok {
-		return api.NewError(api.BadAgent, fmt.Sprintf("no agent %q; termio agents list shows them, and a file of your own goes to %s", id, env.AgentsDir))
+		return noAgent(id, env.AgentsDir)
 	}
 	c, err := a.dial(ctx, true)
 	if err != nil {
