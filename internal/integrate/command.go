@@ -121,7 +121,7 @@ func shellWord(s string) (text string, n int, ok bool) {
 			}
 			b.WriteString(s[i+1 : i+1+j])
 			i += j + 1
-		case c == '\\' && i+1 < len(s):
+		case c == '\\' && i+1 < len(s) && s[i+1] != '\n': // that goes on with the line
 			i++
 			b.WriteByte(s[i])
 		case strings.IndexByte("\\$`#*?~{}\n\r", c) >= 0:

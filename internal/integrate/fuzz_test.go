@@ -112,6 +112,8 @@ func FuzzReportedBy(f *testing.F) {
 	f.Add(`"a b/termio" agent report 'x'\''y'`)
 	f.Add(`"termio" agent report '$'`)
 	f.Add(`termio agent report "$(id)"`)
+	f.Add("termio agent report \"\n\"")
+	f.Add("termio agent report do\\\nne")
 	f.Fuzz(func(t *testing.T, line string) {
 		exe, ours := reportedBy(line)
 		if ours && (exe == "" || strings.ContainsAny(interpreted(line), "$`\n")) {
@@ -129,9 +131,11 @@ func interpreted(line string) string {
 		switch c := line[i]; {
 		case quote == c:
 			quote = 0
-		case quote == '\'':
+		case quote == '\'', quote == '"' && c == '\n': // a line break in quotes is text (POSIX, 2.2.2 and 2.2.3)
 		case c == '\\':
-			i++
+			if i++; i < len(line) && line[i] == '\n' { // the line goes on in the next
+				b.WriteByte('\n')
+			}
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote = c
 		default:
