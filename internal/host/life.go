@@ -419,8 +419,12 @@ func (s *session) goneLocked(r *running, reason string) *api.Error {
 	return api.NewError(api.AgentGone, msg)
 }
 
-// promote makes the session that of an agent which was started in its shell.
+// promote makes the session that of an agent which was started in its shell. A look and
+// a report of the agent's may both come upon it: the second finds it done, for else it
+// would take from the session the conversation that the agent has told of meanwhile.
 func (s *session) promote(r *running, m *agent.Manifest, p pty.Proc) {
+	s.promoting.Lock()
+	defer s.promoting.Unlock()
 	s.mu.Lock()
 	current := s.run == r && !s.closed && !(r.byHand && r.proc == p)
 	back := s.suspended.proc == p && s.rec.AgentID == m.ID // it goes on with what it had

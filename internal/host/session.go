@@ -40,6 +40,7 @@ type session struct {
 	begun     chan struct{}  // closed when a program that was started here is known
 	ended     chan struct{}  // closed when the session is closed and its record says so
 	readEnded chan struct{}  // closed when the reader has ended
+	promoting sync.Mutex     // one promotion at a time; before saving
 	saving    sync.Mutex     // one change of what is stored at a time; before mu
 	reading   sync.Mutex     // one reading of the transcript at a time; before mu
 
